@@ -1,0 +1,180 @@
+"""Logic written once, run sync or async.
+
+An *operation* is a generator that yields effects and is sent their results. It
+holds the logic and performs no input or output itself, so a test can drive it by
+``.send()`` with neither database nor model. Two short drivers perform the
+effects: :func:`run` blocks, :func:`arun` awaits.
+
+A facade is one line a method::
+
+    def history(self, thread_id): return run(history(thread_id), self._database)
+    async def ahistory(self, thread_id): return await arun(history(thread_id), self._database)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, LiteralString, Protocol, TypeAlias, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnableConfig
+from psycopg.sql import Composed
+
+T = TypeVar("T")
+
+Row: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One SQL statement with named parameters (``%(name)s``)."""
+
+    sql: LiteralString | Composed
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Statements that commit together, sent in one round trip.
+
+    Attributes:
+        queries: Run in order; each sees what the one before it wrote.
+        repeatable: The batch may be sent again after a lost connection, because
+            running it twice leaves what running it once leaves.
+    """
+
+    queries: Sequence[Query]
+    repeatable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """One call of a chat model that is ours, not the agent's: never streamed to the user."""
+
+    model: BaseChatModel
+    messages: Sequence[BaseMessage]
+    config: RunnableConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the host (a handler, a callback) in both its forms.
+
+    Attributes:
+        function: Called by :func:`run`; by :func:`arun` too where ``coroutine`` is None,
+            then in a worker thread.
+        coroutine: Awaited by :func:`arun`.
+    """
+
+    function: Callable[[], Any] | None
+    coroutine: Callable[[], Awaitable[Any]] | None = None
+
+
+Effect: TypeAlias = Batch | Complete | Call
+Operation: TypeAlias = Generator[Effect, Any, T]
+
+
+class Executor(Protocol):
+    """What performs the database effects: a pool of connections."""
+
+    def execute(self, batch: Batch) -> list[list[Row]]:
+        """Run a batch in one transaction and return the rows of each statement."""
+        ...
+
+    async def aexecute(self, batch: Batch) -> list[list[Row]]:
+        """Await :meth:`execute`."""
+        ...
+
+
+def fetch(sql: LiteralString | Composed, /, **params: Any) -> Operation[list[Row]]:
+    """Run one statement and return its rows, each a dict by column name."""
+    results: list[list[Row]] = yield Batch([Query(sql, params)])
+    return results[0]
+
+
+def fetch_all(*queries: Query, repeatable: bool = True) -> Operation[list[list[Row]]]:
+    """Run statements in one transaction and one round trip; return each one's rows."""
+    results: list[list[Row]] = yield Batch(queries, repeatable=repeatable)
+    return results
+
+
+def complete(
+    model: BaseChatModel, messages: Sequence[BaseMessage], config: RunnableConfig
+) -> Operation[AIMessage]:
+    """Ask a chat model and return its answer."""
+    answer: AIMessage = yield Complete(model, messages, config)
+    return answer
+
+
+def call(
+    function: Callable[[], T] | None, coroutine: Callable[[], Awaitable[T]] | None = None
+) -> Operation[T]:
+    """Call the host's function, or await its coroutine, and return the result."""
+    result: T = yield Call(function, coroutine)
+    return result
+
+
+def run(operation: Operation[T], executor: Executor) -> T:
+    """Drive an operation to its result, blocking on each effect.
+
+    An effect's exception is thrown into the operation, so ``try`` works there.
+    """
+    try:
+        effect = next(operation)
+        while True:
+            try:
+                outcome = _perform(effect, executor)
+            except BaseException as error:  # noqa: BLE001 - the operation decides, cancellation included
+                effect = operation.throw(error)
+            else:
+                effect = operation.send(outcome)
+    except StopIteration as done:
+        return done.value
+    finally:
+        operation.close()
+
+
+async def arun(operation: Operation[T], executor: Executor) -> T:
+    """Drive an operation to its result, awaiting each effect."""
+    try:
+        effect = next(operation)
+        while True:
+            try:
+                outcome = await _aperform(effect, executor)
+            except BaseException as error:  # noqa: BLE001 - the operation decides, cancellation included
+                effect = operation.throw(error)
+            else:
+                effect = operation.send(outcome)
+    except StopIteration as done:
+        return done.value
+    finally:
+        operation.close()
+
+
+def _perform(effect: Effect, executor: Executor) -> Any:
+    match effect:
+        case Batch():
+            return executor.execute(effect)
+        case Complete(model, messages, config):
+            return model.invoke(list(messages), config)
+        case Call(function):
+            if function is None:
+                msg = "only an async form was given: use the async method (ainvoke, aappend, ...)"
+                raise TypeError(msg)
+            return function()
+
+
+async def _aperform(effect: Effect, executor: Executor) -> Any:
+    match effect:
+        case Batch():
+            return await executor.aexecute(effect)
+        case Complete(model, messages, config):
+            return await model.ainvoke(list(messages), config)
+        case Call(function, coroutine):
+            if coroutine is not None:
+                return await coroutine()
+            assert function is not None, "Call needs a function or a coroutine"  # noqa: S101
+            return await asyncio.to_thread(function)
