@@ -49,8 +49,8 @@ CREATE TABLE compaction (
     covered     int8multirange NOT NULL,  -- seqs the summary stands for
     masked      int8multirange NOT NULL,  -- seqs of tool results shown as references
     boundary    bigint         NOT NULL,  -- the last seq covered or masked
-    view        jsonb          NOT NULL,  -- what the view is assembled from: summary, state, pins
-    report      jsonb          NOT NULL,
+    view        bytea          NOT NULL,  -- what the view is assembled from: summary, state, pins
+    report      jsonb          NOT NULL,  -- numbers and identifiers only
     created_at  timestamptz    NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant, thread_key, scope, generation)
 );

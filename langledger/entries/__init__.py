@@ -1,0 +1,27 @@
+"""The history: every message as it was, each stored once."""
+
+from __future__ import annotations
+
+from langledger.entries.log import (
+    Entry,
+    Location,
+    Recorded,
+    append,
+    count,
+    history,
+    history_page,
+    load,
+    threads,
+)
+
+__all__ = [
+    "Entry",
+    "Location",
+    "Recorded",
+    "append",
+    "count",
+    "history",
+    "history_page",
+    "load",
+    "threads",
+]

@@ -1,0 +1,318 @@
+"""Operations on a thread's entries: append, history, count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from langchain_core.messages import BaseMessage
+from psycopg.types.json import Jsonb
+
+from langledger.database.queries import load_queries
+from langledger.entries.codec import (
+    compress,
+    decompress,
+    digest,
+    dump_message,
+    has_lone_surrogate,
+    load_message,
+)
+from langledger.errors import ConfigurationError
+from langledger.operations import Operation, Query, Row, fetch, fetch_all
+
+__all__ = [
+    "Entry",
+    "Location",
+    "Recorded",
+    "append",
+    "append_query",
+    "count",
+    "history",
+    "history_page",
+    "load",
+    "threads",
+]
+
+_queries = load_queries("langledger.entries")
+
+PAGE = 500
+# Above these a cold process first asks what is already there instead of sending it all again.
+_ASK_FIRST_MESSAGES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where rows of a thread live.
+
+    Attributes:
+        tenant: Whose thread it is.
+        thread_id: The application's name for it.
+        scope: Checkpoint namespace (without task ids) and agent; empty for the root agent.
+    """
+
+    tenant: str
+    thread_id: str
+    scope: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("tenant", "thread_id"):
+            value: object = getattr(self, name)
+            if not isinstance(value, str) or not value:
+                raise ConfigurationError(f"{name} must be a non-empty string, not {value!r}")
+            if "\x00" in value or has_lone_surrogate(value):
+                raise ConfigurationError(f"{name} holds a character PostgreSQL cannot store")
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Parameters ``tenant`` and ``thread_key`` of every statement on a thread."""
+        return {"tenant": self.tenant, "thread_key": thread_key(self.tenant, self.thread_id)}
+
+
+def thread_key(tenant: str, thread_id: str) -> UUID:
+    """Return the 16-byte key of a thread, so that no statement has to look it up."""
+    name = f"{tenant}\x00{thread_id}".encode()
+    return UUID(bytes=blake2b(name, digest_size=16).digest())
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One message as recorded.
+
+    Attributes:
+        entry_id: Position in the thread, from 1, in order of recording.
+        thread_id: The thread it belongs to.
+        role: ``human``, ``ai``, ``tool``, ``system``, ...
+        tokens: Size as counted when recorded, or None.
+        scope: Checkpoint namespace and agent that recorded it; None for the root agent.
+    """
+
+    entry_id: int
+    thread_id: str
+    role: str
+    created_at: datetime
+    message_id: str | None
+    tokens: int | None
+    task_id: str | None
+    user_id: str | None
+    scope: str | None
+    metadata: Mapping[str, Any]
+    body: bytes = field(repr=False)
+
+    @cached_property
+    def message(self) -> BaseMessage:
+        """The message, equal to the one that was recorded.
+
+        Raises:
+            SerializationError: The stored bytes cannot be read back.
+        """
+        return load_message(*decompress(self.body))
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What an append did.
+
+    Attributes:
+        entry_ids: The entry of each message given, in the same order.
+        added: How many were not there before.
+    """
+
+    entry_ids: list[int]
+    added: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    digest: bytes
+    nth: int
+    at_end: bool
+    tokens: int | None
+    role: str
+    message_id: str | None
+    body: bytes
+    metadata: Mapping[str, Any] | None
+
+
+def append(
+    location: Location,
+    messages: Sequence[BaseMessage],
+    *,
+    from_start: bool = False,
+    task_id: str | None = None,
+    user_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    tokens: Sequence[int] | None = None,
+) -> Operation[Recorded]:
+    """Record messages; one round trip, and all of them or none.
+
+    A message that carries an id is recorded once however often it is given; the same id
+    with other content is another entry. Messages without id are told apart by content and
+    position: with ``from_start`` the list is the thread from its beginning, so those
+    already there are recognised; without it they follow what is there.
+
+    Raises:
+        SerializationError: A message holds a value that cannot be stored; none is recorded.
+    """
+    items, places = _items(messages, from_start=from_start, metadata=metadata, tokens=tokens)
+    if not items:
+        return Recorded([], 0)
+    known: dict[int, int] = {}
+    if len(items) > _ASK_FIRST_MESSAGES:
+        known = yield from _known(location, items)
+    fresh = [item for index, item in enumerate(items) if index not in known]
+    seqs = dict(known)
+    added = 0
+    if fresh:
+        _, rows = yield from fetch_all(
+            *append_query(location, fresh, task_id=task_id, user_id=user_id),
+            # Messages without id are placed at the end: sending them twice would record them twice.
+            repeatable=not any(item.at_end for item in fresh),
+        )
+        waiting = (index for index in range(len(items)) if index not in known)
+        seqs |= {index: row["seq"] for index, row in zip(waiting, rows, strict=True)}
+        added = sum(row["fresh"] for row in rows)
+    return Recorded([seqs[place] for place in places], added)
+
+
+def append_query(
+    location: Location, items: Sequence[_Item], *, task_id: str | None, user_id: str | None
+) -> tuple[Query, Query]:
+    """Return the two statements that record ``items``; they must run in one transaction."""
+    lock = Query(
+        _queries["lock_thread"],
+        {**location.keys, "thread_id": location.thread_id, "user_id": user_id},
+    )
+    insert = Query(
+        _queries["append"],
+        {
+            **location.keys,
+            "task_id": task_id,
+            "user_id": user_id,
+            "scope": location.scope or None,
+            "digests": [item.digest for item in items],
+            "nths": [item.nth for item in items],
+            "at_ends": [item.at_end for item in items],
+            "tokens": [item.tokens for item in items],
+            "roles": [item.role for item in items],
+            "message_ids": [item.message_id for item in items],
+            "bodies": [item.body for item in items],
+            "metadata": [Jsonb(item.metadata) if item.metadata else None for item in items],
+        },
+    )
+    return lock, insert
+
+
+def history_page(
+    location: Location, *, after: int = 0, until: int | None = None, limit: int = PAGE
+) -> Operation[list[Entry]]:
+    """Return up to ``limit`` entries that follow entry ``after``, oldest first."""
+    rows = yield from fetch(
+        _queries["history"], **location.keys, after=after, until=until, limit=limit
+    )
+    return [_entry(location.thread_id, row) for row in rows]
+
+
+def history(
+    location: Location, *, after: int = 0, until: int | None = None
+) -> Operation[list[Entry]]:
+    """Return the thread's entries, oldest first."""
+    entries: list[Entry] = []
+    while True:
+        page = yield from history_page(location, after=after, until=until)
+        entries += page
+        if len(page) < PAGE:
+            return entries
+        after = page[-1].entry_id
+
+
+def load(location: Location, entry_ids: Iterable[int]) -> Operation[list[Entry]]:
+    """Return the entries with these ids, oldest first; unknown ids are left out."""
+    rows = yield from fetch(_queries["entries_by_seq"], **location.keys, seqs=list(entry_ids))
+    return [_entry(location.thread_id, row) for row in rows]
+
+
+def count(location: Location) -> Operation[int]:
+    """Return how many entries the thread has."""
+    rows = yield from fetch(_queries["count"], **location.keys)
+    return rows[0]["n"]
+
+
+def threads(tenant: str, *, limit: int = 100, offset: int = 0) -> Operation[list[Row]]:
+    """Return the tenant's threads, latest first, each with its number of entries and compactions."""
+    return (yield from fetch(_queries["threads"], tenant=tenant, limit=limit, offset=offset))
+
+
+def _known(location: Location, items: Sequence[_Item]) -> Operation[dict[int, int]]:
+    asked = [index for index, item in enumerate(items) if not item.at_end]
+    rows = yield from fetch(
+        _queries["known"],
+        **location.keys,
+        digests=[items[index].digest for index in asked],
+        nths=[items[index].nth for index in asked],
+    )
+    return {asked[row["ord"] - 1]: row["seq"] for row in rows}
+
+
+def _items(
+    messages: Sequence[BaseMessage],
+    *,
+    from_start: bool,
+    metadata: Mapping[str, Any] | None,
+    tokens: Sequence[int] | None,
+) -> tuple[list[_Item], list[int]]:
+    """Return the distinct contents, and for each message the place of its content among them."""
+    items: list[_Item] = []
+    places: list[int] = []
+    seen: Counter[bytes] = Counter()
+    first: dict[bytes, int] = {}
+    for index, message in enumerate(messages):
+        kind, payload = dump_message(message)
+        name = digest(kind, payload)
+        if message.id is not None and name in first:
+            places.append(first[name])
+            continue
+        first.setdefault(name, len(items))
+        places.append(len(items))
+        items.append(
+            _Item(
+                digest=name,
+                nth=seen[name],
+                at_end=message.id is None and not from_start,
+                tokens=tokens[index] if tokens is not None else None,
+                role=message.type,
+                message_id=_storable(message.id),
+                body=compress(kind, payload),
+                metadata=metadata,
+            )
+        )
+        seen[name] += 1
+    return items, places
+
+
+def _storable(text: str | None) -> str | None:
+    """Return the id as a searchable column; the exact one is in the body."""
+    if text is None:
+        return None
+    return text.replace("\x00", "�").encode("utf-8", "replace").decode()
+
+
+def _entry(thread_id: str, row: Row) -> Entry:
+    return Entry(
+        entry_id=row["seq"],
+        thread_id=thread_id,
+        role=row["role"],
+        created_at=row["created_at"],
+        message_id=row["message_id"],
+        tokens=row["tokens"],
+        task_id=row["task_id"],
+        user_id=row["user_id"],
+        scope=row["scope"],
+        metadata=row["metadata"] or {},
+        body=row["body"],
+    )
