@@ -1,0 +1,144 @@
+"""How one connection is made, described and looked after."""
+
+from __future__ import annotations
+
+import select
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+import psycopg
+from pgvector.psycopg import register_vector
+from psycopg.adapt import AdaptersMap
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import PGconn, Ping
+from psycopg.rows import dict_row
+
+from langledger.database.failures import translated
+from langledger.errors import ConfigurationError, DatabaseError
+from langledger.operations import Row
+
+__all__ = [
+    "acheck_alive",
+    "address",
+    "check_alive",
+    "connect",
+    "conninfo",
+    "is_starting",
+    "load_adapters",
+    "options",
+]
+
+AnyConnection: TypeAlias = psycopg.Connection[Row] | psycopg.AsyncConnection[Row]
+
+_OLDEST_SERVER = 140000  # the first with multiranges
+
+# Used where the DSN says nothing. Keepalives find a peer that a firewall dropped in silence.
+_DEFAULTS: dict[str, str | int] = {
+    "fallback_application_name": "langledger",
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+}
+
+
+def _parsed(dsn: str) -> dict[str, Any]:
+    try:
+        return dict(conninfo_to_dict(dsn))
+    except psycopg.ProgrammingError:
+        # Not chained and not quoted: libpq's message repeats the text, password included.
+        raise ConfigurationError(
+            "the DSN is not valid; write postgresql://user:password@host:5432/database"
+        ) from None
+
+
+def conninfo(dsn: str) -> str:
+    """Return the connection string with our defaults for what the DSN leaves open.
+
+    Raises:
+        ConfigurationError: When libpq cannot read the DSN.
+    """
+    return make_conninfo("", **{**_DEFAULTS, **_parsed(dsn)})
+
+
+def address(dsn: str) -> str:
+    """Return ``host:port/database`` of a DSN, for people: no password in it."""
+    parts = _parsed(dsn)
+    host = parts.get("host") or parts.get("hostaddr") or "localhost"
+    port = parts.get("port") or 5432
+    return f"{host}:{port}/{parts.get('dbname') or parts.get('user') or ''}"
+
+
+def options(adapters: AdaptersMap | None) -> dict[str, Any]:
+    """Return what every connection of a pool is opened with.
+
+    Server-side prepared statements stay off, because behind PgBouncer in transaction
+    mode a name may stand for the statement of somebody else.
+    """
+    return {
+        "autocommit": True,
+        "row_factory": dict_row,
+        "prepare_threshold": None,
+        "context": adapters,
+    }
+
+
+def connect(dsn: str) -> psycopg.Connection[Row]:
+    """Open one connection outside of the pool.
+
+    Raises:
+        DatabaseUnavailableError: When nobody answers, or the server refuses us.
+        DatabaseError: When the server is older than PostgreSQL 14.
+    """
+    with translated():
+        connection = psycopg.Connection[Row].connect(
+            conninfo(dsn), autocommit=True, row_factory=dict_row, prepare_threshold=None
+        )
+    version = connection.info.server_version
+    if version < _OLDEST_SERVER:
+        connection.close()
+        raise DatabaseError(f"PostgreSQL {version // 10000} is too old: 14 or newer is needed")
+    return connection
+
+
+def is_starting(dsn: str) -> bool:
+    """Tell whether a server answers that it is starting up, shutting down or recovering."""
+    return PGconn.ping(conninfo(dsn).encode()) == Ping.REJECT
+
+
+def load_adapters(dsn: str) -> AdaptersMap:
+    """Connect once, and return the adapters that all connections to this database share.
+
+    pgvector's types have other numbers in each database. They are asked for here, not
+    by each connection of the pool, and are absent until the extension is created.
+
+    Raises:
+        DatabaseUnavailableError: As :func:`connect`; so a wrong DSN is found at once.
+    """
+    with connect(dsn) as connection, translated():
+        # Without the extension there is nothing to register; setup() creates it, and asks again.
+        with suppress(psycopg.ProgrammingError):
+            register_vector(connection)
+        return AdaptersMap(connection.adapters)
+
+
+def check_alive(connection: AnyConnection) -> None:
+    """Raise if the server has closed an idle connection; costs no round trip.
+
+    A closed socket is readable and at its end. A statement that may not be sent twice
+    can only be trusted to a connection that was seen alive before it was sent.
+
+    Raises:
+        psycopg.OperationalError: When the connection is dead.
+    """
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    for _ in range(16):  # a parting message may stand before the end
+        if not poll.poll(0):
+            return
+        connection.pgconn.consume_input()
+
+
+async def acheck_alive(connection: psycopg.AsyncConnection[Row]) -> None:
+    """Do what :func:`check_alive` does, in the form an async pool asks for."""
+    check_alive(connection)

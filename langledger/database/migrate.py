@@ -1,0 +1,255 @@
+"""Bring a database to the schema this version needs.
+
+Migrations are the files ``migrations/NNNN_name.sql``: numbered without gaps, forward
+only, never changed once released. All that are missing run in one transaction under
+an advisory lock, so any number of processes may start at once, and one that is
+killed leaves the database as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import LiteralString, cast
+
+import psycopg
+from psycopg.sql import SQL, Composed, Identifier
+
+from langledger.database import connection as connections
+from langledger.database.failures import translate
+from langledger.errors import DatabaseUnavailableError, MigrationError, SchemaTooNewError
+from langledger.operations import Row
+
+__all__ = ["Migration", "Status", "load_migrations", "migrate", "status"]
+
+_FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
+_LOCK = 0x6C616E676C656467  # "langledg": one lock a database, because the extension is shared
+_PRIVILEGE = "42501"
+_NO_EXTENSION = frozenset({"0A000", "58P01"})  # not available: no control file, no library
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migration:
+    r"""One numbered file.
+
+    Attributes:
+        version: Its number, from 1.
+        name: What follows the number.
+        sql: Statements that name tables without a schema.
+        sha256: Of the text with ``\n`` line ends, as 64 hexadecimal digits.
+    """
+
+    version: int
+    name: str
+    sql: str
+    sha256: str
+
+    @property
+    def label(self) -> str:
+        """The file name without its ending: ``0001_entries``."""
+        return f"{self.version:04}_{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """How far a database is.
+
+    Attributes:
+        version: The last migration applied; 0 for none.
+        head: The last one this langledger knows.
+        pending: Labels of those to apply, in order.
+    """
+
+    version: int
+    head: int
+    pending: tuple[str, ...]
+
+
+def load_migrations() -> list[Migration]:
+    """Read the migrations of this version, in order.
+
+    Raises:
+        MigrationError: When a file is misnamed or a number is missing or doubled.
+    """
+    found: list[Migration] = []
+    folder = files("langledger.database").joinpath("migrations")
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        match = _FILE.fullmatch(file.name)
+        if match is None or int(match[1]) != len(found) + 1:
+            raise MigrationError(f"migrations are numbered 0001, 0002, ...: {file.name} is not")
+        sql = "\n".join(file.read_text(encoding="utf-8").splitlines()) + "\n"
+        digest = hashlib.sha256(sql.encode()).hexdigest()
+        found.append(Migration(version=int(match[1]), name=match[2], sql=sql, sha256=digest))
+    return found
+
+
+def status(dsn: str, *, schema: str = "langledger") -> Status:
+    """Tell how far a database is; reads only.
+
+    Raises:
+        MigrationError: When what was applied is not what this version would have applied.
+        SchemaTooNewError: When a newer langledger was here.
+        DatabaseUnavailableError: When the server cannot be reached.
+    """
+    known = load_migrations()
+    with connections.connect(dsn) as connection, _reporting():
+        missing = _missing(connection, schema, known)
+    return Status(
+        version=len(known) - len(missing),
+        head=len(known),
+        pending=tuple(migration.label for migration in missing),
+    )
+
+
+def migrate(
+    dsn: str, *, schema: str = "langledger", migrations: Sequence[Migration] | None = None
+) -> list[Migration]:
+    """Create the schema, and apply what is missing; nothing at all when nothing is.
+
+    A role that may not create anything can call it on a database that is up to date.
+
+    Args:
+        dsn: Of the server itself, where a pooler stands before it.
+        schema: Holds the tables.
+        migrations: Instead of this version's own.
+
+    Returns:
+        What was applied, in order.
+
+    Raises:
+        MigrationError: When it cannot be applied; the database is then as it was before.
+        SchemaTooNewError: When a newer langledger was here.
+        DatabaseUnavailableError: When the server cannot be reached.
+    """
+    known = load_migrations() if migrations is None else migrations
+    with connections.connect(dsn) as connection, _reporting():
+        if not _missing(connection, schema, known):
+            return []
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+            missing = _missing(connection, schema, known)
+            if missing:
+                _prepare(connection, schema)
+            for migration in missing:
+                _apply(connection, schema, migration)
+    return missing
+
+
+def _missing(
+    connection: psycopg.Connection[Row], schema: str, known: Sequence[Migration]
+) -> list[Migration]:
+    applied = _applied(connection, schema)
+    for row, migration in zip(applied, known, strict=False):
+        if (row["version"], row["sha256"]) != (migration.version, migration.sha256):
+            raise MigrationError(
+                f"migration {migration.label} was changed after it was applied to schema "
+                f"{schema!r}: install the langledger that applied it"
+            )
+    if len(applied) > len(known):
+        raise SchemaTooNewError(
+            f"schema {schema!r} is at version {len(applied)}, this langledger knows "
+            f"{len(known)}: upgrade the package"
+        )
+    return list(known[len(applied) :])
+
+
+def _applied(connection: psycopg.Connection[Row], schema: str) -> list[Row]:
+    table = Identifier(schema, "migration")
+    found = connection.execute("SELECT to_regclass(%s) AS found", [table.as_string()]).fetchone()
+    if found is None or found["found"] is None:
+        return []
+    return connection.execute(
+        SQL("SELECT version, sha256 FROM {} ORDER BY version").format(table)
+    ).fetchall()
+
+
+def _prepare(connection: psycopg.Connection[Row], schema: str) -> None:
+    """Create the extension, the schema and the list of migrations where they are not there.
+
+    Each is looked for first: CREATE ... IF NOT EXISTS asks for the privilege even when
+    there is nothing to create.
+    """
+    if not _exists(connection, SQL("pg_extension WHERE extname = 'vector'")):
+        _create_extension(connection)
+    if not _exists(connection, SQL("pg_namespace WHERE nspname = {}").format(schema)):
+        connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(schema)))
+    connection.execute(
+        SQL(
+            "CREATE TABLE IF NOT EXISTS {} (version integer PRIMARY KEY, name text NOT NULL, "
+            "sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
+        ).format(Identifier(schema, "migration"))
+    )
+    # SET LOCAL ends with the transaction. The extension may stand in a schema of its own.
+    connection.execute(
+        SQL("SET LOCAL search_path TO {}, {}").format(
+            Identifier(schema), Identifier(_extension_schema(connection))
+        )
+    )
+    connection.execute("SET LOCAL lock_timeout = '30s'")
+
+
+def _exists(connection: psycopg.Connection[Row], what: SQL | Composed) -> bool:
+    return connection.execute(SQL("SELECT FROM {}").format(what)).rowcount > 0
+
+
+def _create_extension(connection: psycopg.Connection[Row]) -> None:
+    try:
+        connection.execute("CREATE EXTENSION vector")
+    except psycopg.Error as error:
+        if error.sqlstate == _PRIVILEGE:
+            raise MigrationError(
+                "the role may not create the pgvector extension: have an administrator run "
+                "CREATE EXTENSION vector in this database, then try again"
+            ) from error
+        if error.sqlstate in _NO_EXTENSION:
+            major = connection.info.server_version // 10000
+            raise MigrationError(
+                "the server does not have pgvector: install it (Debian: "
+                f"postgresql-{major}-pgvector; Docker: pgvector/pgvector:pg{major}), then try again"
+            ) from error
+        raise
+
+
+def _extension_schema(connection: psycopg.Connection[Row]) -> str:
+    row = connection.execute(
+        "SELECT extnamespace::regnamespace::text AS name FROM pg_extension WHERE extname = 'vector'"
+    ).fetchone()
+    return "public" if row is None else str(row["name"])
+
+
+def _apply(connection: psycopg.Connection[Row], schema: str, migration: Migration) -> None:
+    try:
+        connection.execute(cast("LiteralString", migration.sql))
+    except psycopg.Error as error:
+        if error.sqlstate == _PRIVILEGE or connection.closed:
+            raise
+        said = error.diag.message_primary or error
+        raise MigrationError(
+            f"migration {migration.label} failed, the schema is as it was before: {said}"
+        ) from error
+    connection.execute(
+        SQL("INSERT INTO {} (version, name, sha256) VALUES (%s, %s, %s)").format(
+            Identifier(schema, "migration")
+        ),
+        [migration.version, migration.name, migration.sha256],
+    )
+
+
+@contextmanager
+def _reporting() -> Generator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        failure = translate(error)
+        if isinstance(failure, DatabaseUnavailableError):
+            raise failure from error
+        if error.sqlstate == _PRIVILEGE:
+            raise MigrationError(
+                f"the role may not change the schema ({error.diag.message_primary}): run "
+                "`langledger db upgrade` once with the DSN of the owner"
+            ) from error
+        raise MigrationError(f"{failure}; the schema is as it was before") from error
