@@ -1,0 +1,1 @@
+"""Recorded sessions, and their replay through the real middleware."""

@@ -1,0 +1,80 @@
+"""What a format is, and the session it builds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from langchain_core.messages import BaseMessage
+
+from langledger.replay.formats.shapes import Json
+
+__all__ = ["Draft", "Format", "Session", "SessionMessage"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionMessage:
+    """One message of a recorded session.
+
+    Attributes:
+        index: Its position in the session, from 0.
+        message: The message, with an ``id`` that no other message of the session has.
+        shown: False for the recorded tool's own compaction summary. It is kept as an
+            entry; a replay with our compaction never shows it to the model.
+    """
+
+    index: int
+    message: BaseMessage
+    shown: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A recorded session as LangChain messages.
+
+    Attributes:
+        format: The format's name, such as ``claude-code``.
+        name: The file's name without its suffix.
+        messages: In the order the agent lived them; never empty.
+        cwd: The agent's working directory, where recorded.
+        tools: Tool definitions as recorded (provider shape, or ``{"name": ...}`` alone).
+        warnings: What was left out, one sentence each.
+    """
+
+    format: str
+    name: str
+    messages: list[SessionMessage]
+    cwd: str | None = None
+    tools: list[Json] = field(default_factory=list[Json])
+    warnings: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class Draft:
+    """A session while it is being read."""
+
+    messages: list[SessionMessage] = field(default_factory=list[SessionMessage])
+    cwd: str | None = None
+    tools: list[Json] = field(default_factory=list[Json])
+    warnings: list[str] = field(default_factory=list[str])
+
+    def add(self, message: BaseMessage, *, shown: bool = True) -> None:
+        """Append a message."""
+        self.messages.append(SessionMessage(index=len(self.messages), message=message, shown=shown))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """One way a session is recorded.
+
+    Attributes:
+        name: As in ``Session.format``.
+        title: As a message to the user calls it.
+        recognises: Whether one parsed record is certainly of this format.
+        read: Turns all records into the draft.
+    """
+
+    name: str
+    title: str
+    recognises: Callable[[Json], bool]
+    read: Callable[[Iterable[Json], Draft], None]
