@@ -2,4 +2,54 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from langledger.compaction.insert import insert_compaction
+    from langledger.compaction.middleware import LedgerMiddleware
+    from langledger.compaction.node import CompactionNode
+    from langledger.compaction.records import CompactionReport
+    from langledger.entries import Entry, Recorded
+    from langledger.errors import LangLedgerError
+    from langledger.ledger import AsyncLedger, Ledger
+    from langledger.state.records import WorkingState
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "AsyncLedger",
+    "CompactionNode",
+    "CompactionReport",
+    "Entry",
+    "LangLedgerError",
+    "Ledger",
+    "LedgerMiddleware",
+    "Recorded",
+    "WorkingState",
+    "insert_compaction",
+]
+
+# Loaded on first use: importing langledger must not cost what LangGraph costs to import.
+_HOMES = {
+    "AsyncLedger": "langledger.ledger",
+    "CompactionNode": "langledger.compaction.node",
+    "CompactionReport": "langledger.compaction.records",
+    "Entry": "langledger.entries",
+    "LangLedgerError": "langledger.errors",
+    "Ledger": "langledger.ledger",
+    "LedgerMiddleware": "langledger.compaction.middleware",
+    "Recorded": "langledger.entries",
+    "WorkingState": "langledger.state.records",
+    "insert_compaction": "langledger.compaction.insert",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'langledger' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

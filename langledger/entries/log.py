@@ -121,10 +121,12 @@ class Recorded:
     Attributes:
         entry_ids: The entry of each message given, in the same order.
         added: How many were not there before.
+        also: Rows of the statement that was run along, if one was.
     """
 
     entry_ids: list[int]
     added: int
+    also: list[Row] = field(default_factory=list[Row])
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ def append(
     user_id: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     tokens: Sequence[int] | None = None,
+    also: Query | None = None,
 ) -> Operation[Recorded]:
     """Record messages; one round trip, and all of them or none.
 
@@ -156,28 +159,38 @@ def append(
     position: with ``from_start`` the list is the thread from its beginning, so those
     already there are recognised; without it they follow what is there.
 
+    Args:
+        location: The thread.
+        messages: What to record, in order.
+        from_start: The list begins at the thread's beginning.
+        task_id: Task the messages belong to.
+        user_id: User the thread belongs to.
+        metadata: Kept with each new entry.
+        tokens: Size of each message, where counted.
+        also: A statement to run in the same round trip, after the append.
+
     Raises:
         SerializationError: A message holds a value that cannot be stored; none is recorded.
     """
     items, places = _items(messages, from_start=from_start, metadata=metadata, tokens=tokens)
-    if not items:
-        return Recorded([], 0)
     known: dict[int, int] = {}
     if len(items) > _ASK_FIRST_MESSAGES:
         known = yield from _known(location, items)
-    fresh = [item for index, item in enumerate(items) if index not in known]
-    seqs = dict(known)
-    added = 0
-    if fresh:
-        _, rows = yield from fetch_all(
-            *append_query(location, fresh, task_id=task_id, user_id=user_id),
-            # Messages without id are placed at the end: sending them twice would record them twice.
-            repeatable=not any(item.at_end for item in fresh),
-        )
-        waiting = (index for index in range(len(items)) if index not in known)
-        seqs |= {index: row["seq"] for index, row in zip(waiting, rows, strict=True)}
-        added = sum(row["fresh"] for row in rows)
-    return Recorded([seqs[place] for place in places], added)
+    waiting = [index for index in range(len(items)) if index not in known]
+    fresh = [items[index] for index in waiting]
+    queries = append_query(location, fresh, task_id=task_id, user_id=user_id) if fresh else ()
+    queries = (*queries, also) if also is not None else queries
+    if not queries:
+        return Recorded([known[place] for place in places], 0)
+    # Messages without id are placed at the end: sending them twice would record them twice.
+    repeatable = not any(item.at_end for item in fresh)
+    results = yield from fetch_all(*queries, repeatable=repeatable)
+    rows = results[1] if fresh else []
+    seqs = known | {index: row["seq"] for index, row in zip(waiting, rows, strict=True)}
+    added = sum(row["fresh"] for row in rows)
+    return Recorded(
+        [seqs[place] for place in places], added, results[-1] if also is not None else []
+    )
 
 
 def append_query(
@@ -244,7 +257,7 @@ def count(location: Location) -> Operation[int]:
 
 
 def threads(tenant: str, *, limit: int = 100, offset: int = 0) -> Operation[list[Row]]:
-    """Return the tenant's threads, latest first, each with its number of entries and compactions."""
+    """Return the tenant's threads, latest first, with their counts of entries and compactions."""
     return (yield from fetch(_queries["threads"], tenant=tenant, limit=limit, offset=offset))
 
 

@@ -1,0 +1,189 @@
+"""One model call from the history to the view: record, count, compact where due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from langchain_core.messages import BaseMessage
+
+from langledger.compaction.pairing import Tracked
+from langledger.compaction.policy import Policy, Room
+from langledger.compaction.records import applicable, latest_query
+from langledger.compaction.session import Session, Sessions, View
+from langledger.compaction.step import ModelCall, Prepared, Step, follow
+from langledger.compaction.summarise import Summariser
+from langledger.entries import append
+from langledger.errors import NothingToShrinkError
+from langledger.operations import Operation
+from langledger.tokens import Calibration, count_message, count_tools
+
+T = TypeVar("T")
+
+__all__ = ["Compactor", "ModelCall", "Prepared"]
+
+
+@dataclass(slots=True)
+class Compactor:
+    """Prepares model calls; one for a policy and a summariser, for any number of threads.
+
+    Attributes:
+        policy: When to compact and how much to keep.
+        summariser: How summaries are written.
+        can_look_up: Whether the agent has a tool that reads entries.
+        count: Size of a message in tokens.
+    """
+
+    policy: Policy = field(default_factory=Policy)
+    summariser: Summariser = field(default_factory=Summariser)
+    can_look_up: bool = False
+    count: Callable[[BaseMessage], int] = count_message
+    _sessions: Sessions = field(default_factory=Sessions)
+    _calibrations: dict[str, Calibration] = field(default_factory=dict[str, Calibration])
+    _sizes: dict[str, tuple[object, int]] = field(default_factory=dict[str, tuple[object, int]])
+
+    def prepare(
+        self, call: ModelCall, *, force: str | None = None, below: int | None = None
+    ) -> Operation[Prepared]:
+        """Record what is new, and return the view, compacted where it is due.
+
+        Args:
+            call: The call about to be made.
+            force: Compact whatever the size; the reason, for the report.
+            below: Size by our counter that a forced compaction must go under.
+
+        Raises:
+            NothingToShrinkError: What must stay verbatim is larger than the window.
+            DatabaseError: The messages could not be recorded; the call must not go ahead.
+        """
+        session = yield from self._session(call)
+        prepared = self._measure(call, session)
+        reason = force or self._due(call, session, prepared)
+        if reason is not None:
+            step = Step(
+                call=call,
+                session=session,
+                policy=self.policy,
+                summariser=self.summariser,
+                can_look_up=self.can_look_up,
+                measure=lambda: self._measure(call, session),
+                before=prepared,
+                room=self._room(call, prepared.view),
+                reason=reason,
+                below=below,
+            )
+            prepared = yield from step.run()
+        self._sessions.put(call.location, session)
+        if prepared.tokens > call.window:
+            raise NothingToShrinkError(_too_large(prepared, self._room(call, prepared.view)))
+        return prepared
+
+    def record(self, call: ModelCall, answer: Sequence[BaseMessage]) -> Operation[None]:
+        """Record what the model answered, so that a finished turn is complete."""
+        session = self._sessions.take(call.location)
+        sizes = [self.count(message) for message in answer]
+        recorded = yield from append(
+            call.location, answer, task_id=call.task_id, user_id=call.user_id, tokens=sizes
+        )
+        if session is not None:
+            session.extend([*call.messages, *answer], _track(recorded.entry_ids, answer, sizes))
+            self._sessions.put(call.location, session)
+
+    def observe(self, call: ModelCall, prepared: Prepared, reported: int | None) -> None:
+        """Learn from the provider's report how it counts what we counted."""
+        if reported:
+            self._calibration(call).observe(reported=reported, counted=prepared.counted)
+
+    def _session(self, call: ModelCall) -> Operation[Session]:
+        """Return the thread's session with every message of the call recorded and taken in."""
+        session = self._sessions.take(call.location)
+        new = session.new_part(call.messages) if session is not None else None
+        if session is None or new is None:
+            return (yield from self._open(call))
+        sizes = [self.count(message) for message in new]
+        recorded = yield from append(
+            call.location,
+            new,
+            task_id=call.task_id,
+            user_id=call.user_id,
+            tokens=sizes,
+            also=latest_query(call.location, known=session.highest),
+        )
+        session.extend(call.messages, _track(recorded.entry_ids, new, sizes))
+        follow(session, recorded.also)
+        return session
+
+    def _open(self, call: ModelCall) -> Operation[Session]:
+        """Start a session from the database: the thread is new here, or went another way."""
+        sizes = [self.count(message) for message in call.messages]
+        recorded = yield from append(
+            call.location,
+            call.messages,
+            from_start=True,
+            task_id=call.task_id,
+            user_id=call.user_id,
+            tokens=sizes,
+            also=latest_query(call.location, known=0),
+        )
+        session = Session(count=self.count)
+        session.extend(call.messages, _track(recorded.entry_ids, call.messages, sizes))
+        if recorded.also:
+            session.highest = recorded.also[0]["generation"]
+            cut = yield from applicable(call.location, recorded.entry_ids)
+            if cut is not None:
+                session.adopt(cut)
+        return session
+
+    def _measure(self, call: ModelCall, session: Session) -> Prepared:
+        view = session.view(call.system)
+        counted = self._room(call, view).fixed + view.tokens
+        anchored = session.anchored(counted)
+        tokens = anchored if anchored is not None else self._calibration(call).apply(counted)
+        return Prepared(view, tokens, counted)
+
+    def _room(self, call: ModelCall, view: View) -> Room:
+        fixed = 0
+        if view.system is not None:
+            fixed += self._once("system", view.system, self.count)
+        if call.tools:
+            fixed += self._once("tools", list(call.tools), count_tools)
+        return Room(window=call.window, reserved=call.reserved, fixed=fixed)
+
+    def _once(self, name: str, value: T, count: Callable[[T], int]) -> int:
+        """Count what is the same at every call only when it changes."""
+        known, size = self._sizes.get(name, (None, 0))
+        if known != value:
+            size = count(value)
+            self._sizes[name] = (value, size)
+        return size
+
+    def _calibration(self, call: ModelCall) -> Calibration:
+        if call.model_name not in self._calibrations:
+            self._calibrations[call.model_name] = Calibration(call.model_name)
+        return self._calibrations[call.model_name]
+
+    def _due(self, call: ModelCall, session: Session, prepared: Prepared) -> str | None:
+        room = self._room(call, prepared.view)
+        reason = self.policy.reason(
+            tokens=prepared.tokens, messages=len(prepared.view.messages), room=room
+        )
+        if reason is None or session.cut is None:
+            return reason
+        grown = prepared.counted - session.cut.size
+        enough = grown >= self.policy.min_gain * room.usable
+        return reason if enough or prepared.tokens > 0.95 * room.usable else None
+
+
+def _track(
+    seqs: Sequence[int], messages: Sequence[BaseMessage], sizes: Sequence[int]
+) -> list[Tracked]:
+    return [Tracked(*item) for item in zip(seqs, messages, sizes, strict=True)]
+
+
+def _too_large(prepared: Prepared, room: Room) -> str:
+    return (
+        f"the model call takes about {prepared.tokens} tokens and the window is {room.window}: the "
+        f"system message and tools alone take {room.fixed}, and the newest user message must stay "
+        "as it is. Use a model with a larger window, fewer tools, or a shorter message."
+    )

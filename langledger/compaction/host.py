@@ -1,0 +1,132 @@
+"""What the surrounding run tells: the thread, the namespace, the model's window."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
+
+from langledger.entries import Location
+from langledger.errors import ConfigurationError, WindowUnknownError
+from langledger.operations import Executor
+
+__all__ = ["Host", "current_config", "is_overflow", "locate", "reserved_output", "window_of"]
+
+logger = logging.getLogger("langledger.compaction")
+
+# What providers without a typed error say when a request is larger than the window.
+_OVERFLOW_MARKS = (
+    "context length",
+    "context_length",
+    "context window",
+    "maximum context",
+    "prompt is too long",
+    "input is too long",
+    "too many input tokens",
+    "exceeds the available context",
+    "input token count",
+    "exceed_context_size",
+)
+
+
+class Host(Protocol):
+    """What a feature needs of a ledger."""
+
+    @property
+    def executor(self) -> Executor:
+        """Runs the database effects."""
+        ...
+
+    @property
+    def tenant(self) -> str:
+        """Whose rows are read and written."""
+        ...
+
+
+def current_config() -> RunnableConfig:
+    """Return the config of the surrounding run, empty outside of one."""
+    try:
+        return get_config()
+    except RuntimeError:
+        return {}
+
+
+def locate(tenant: str, config: RunnableConfig, messages: Sequence[BaseMessage]) -> Location:
+    """Return the thread and scope of the surrounding run.
+
+    A run without ``thread_id`` is a thread of its own, named after its first message.
+    """
+    configurable: dict[str, Any] = config.get("configurable") or {}
+    thread_id = configurable.get("thread_id")
+    if thread_id is None:
+        first = messages[0].id if messages else None
+        if first is None:
+            raise ConfigurationError(
+                "no thread: pass config={'configurable': {'thread_id': ...}} when invoking"
+            )
+        thread_id = f"unnamed-{first}"
+    return Location(tenant, str(thread_id), scope_of(configurable.get("checkpoint_ns", "")))
+
+
+def scope_of(checkpoint_ns: str) -> str:
+    """Return a namespace without task ids and without the node that runs now.
+
+    ``worker:1f3a|model:77`` becomes ``worker``: the agent that is node ``worker``.
+    """
+    names = [part.partition(":")[0] for part in checkpoint_ns.split("|")]
+    return "|".join(names[:-1])
+
+
+def window_of(model: BaseChatModel | None, window: int | None) -> int:
+    """Return the model's window in tokens: as given, else as its profile tells.
+
+    Raises:
+        WindowUnknownError: Neither tells it.
+        ConfigurationError: The window given is not a positive number.
+    """
+    if window is not None:
+        if window <= 0:
+            raise ConfigurationError(f"window must be a positive number of tokens, not {window}")
+        return window
+    profile: dict[str, Any] = dict(getattr(model, "profile", None) or {})
+    known = profile.get("max_input_tokens")
+    if not known:
+        name = model_name(model) or "the model"
+        raise WindowUnknownError(f"{name} does not tell its context window; pass window=<tokens>")
+    return int(known)
+
+
+def reserved_output(
+    model: BaseChatModel | None, window: int, settings: dict[str, Any] | None = None
+) -> int:
+    """Return the tokens the model was told it may answer with, at most half the window."""
+    limits = [
+        (settings or {}).get("max_tokens"),
+        getattr(model, "max_tokens", None),
+        getattr(model, "max_output_tokens", None),
+    ]
+    limit = next((limit for limit in limits if isinstance(limit, int) and limit > 0), 0)
+    return min(limit, window // 2)
+
+
+def model_name(model: BaseChatModel | None) -> str:
+    """Return the provider's name of the model, empty where it tells none."""
+    for attribute in ("model_name", "model", "model_id"):
+        name = getattr(model, attribute, None)
+        if isinstance(name, str) and name:
+            return name
+    return ""
+
+
+def is_overflow(error: Exception) -> bool:
+    """Tell whether a provider refused a request because it does not fit the window."""
+    if isinstance(error, ContextOverflowError):
+        return True
+    text = str(error).lower()
+    return any(mark in text for mark in _OVERFLOW_MARKS)

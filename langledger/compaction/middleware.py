@@ -1,0 +1,181 @@
+"""The agent middleware: compaction around each model call of ``create_agent``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias, Unpack, cast
+from uuid import uuid4
+
+from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.tools import BaseTool
+
+from langledger.compaction.compactor import Compactor, ModelCall, Prepared
+from langledger.compaction.host import (
+    Host,
+    current_config,
+    is_overflow,
+    locate,
+    model_name,
+    reserved_output,
+    window_of,
+)
+from langledger.compaction.options import CompactionOptions, compactor_of
+from langledger.compaction.telemetry import announce
+from langledger.entries.lookup import lookup_tool
+from langledger.operations import Operation, arun, call, run
+from langledger.tokens import usage_total
+
+__all__ = ["LedgerMiddleware"]
+
+_Request: TypeAlias = ModelRequest[Any]
+_Response: TypeAlias = ModelResponse[Any]
+
+
+class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Keeps an agent's model calls within the window and its history whole.
+
+    Before each model call new messages become entries, and where the call would reach
+    the trigger, older messages leave the view: what stands for them is a summary and the
+    working state. ``messages`` in the agent's state is never rewritten. Sync and async.
+
+    Args:
+        ledger: Where the history is kept.
+        window: The model's context window in tokens; default: as ``model.profile`` tells.
+        reserved_output: Tokens kept free for the answer; default: the model's ``max_tokens``.
+        thread_id: Used where the run's config has none.
+        user_id: User the threads belong to.
+        lookup: Give the agent the tool ``recall_history``, which reads entries back.
+        options: See :class:`~langledger.compaction.options.CompactionOptions`.
+    """
+
+    def __init__(
+        self,
+        ledger: Host,
+        *,
+        window: int | None = None,
+        reserved_output: int | None = None,
+        thread_id: str | None = None,
+        user_id: str | None = None,
+        lookup: bool = True,
+        **options: Unpack[CompactionOptions],
+    ) -> None:
+        super().__init__()
+        self._ledger = ledger
+        self._window = window
+        self._reserved = reserved_output
+        self._thread_id = thread_id
+        self._user_id = user_id
+        self._asked: set[str] = set()
+        self.tools: Sequence[BaseTool] = (
+            [lookup_tool(ledger.executor, ledger.tenant)] if lookup else []
+        )
+        self.compactor: Compactor = compactor_of(can_look_up=lookup, **options)
+        if window is not None:
+            window_of(None, window)
+
+    def compact_next(self, thread_id: str) -> None:
+        """Compact the thread before its next model call, whatever its size."""
+        self._asked.add(thread_id)
+
+    def wrap_model_call(
+        self, request: _Request, handler: Callable[[_Request], _Response]
+    ) -> _Response:
+        """Send the model the view instead of the whole history."""
+
+        def send(prepared: Prepared) -> Operation[_Response]:
+            return call(lambda: handler(_with_view(request, prepared)))
+
+        return run(self._around(request, send), self._ledger.executor)
+
+    async def awrap_model_call(
+        self, request: _Request, handler: Callable[[_Request], Awaitable[_Response]]
+    ) -> _Response:
+        """Await :meth:`wrap_model_call`."""
+
+        def send(prepared: Prepared) -> Operation[_Response]:
+            return call(None, lambda: handler(_with_view(request, prepared)))
+
+        return await arun(self._around(request, send), self._ledger.executor)
+
+    def _around(
+        self, request: _Request, send: Callable[[Prepared], Operation[_Response]]
+    ) -> Operation[_Response]:
+        planned = self._call(request)
+        thread_id = planned.location.thread_id
+        asked = "asked" if thread_id in self._asked else None
+        prepared = yield from self._prepare(request, planned, force=asked)
+        self._asked.discard(thread_id)
+        try:
+            response = yield from send(prepared)
+        except Exception as error:
+            if not is_overflow(error):
+                raise
+            smaller = yield from self._prepare(
+                request, planned, force="overflow", below=prepared.counted
+            )
+            if smaller.counted >= prepared.counted:
+                raise
+            prepared = smaller
+            response = yield from send(prepared)
+        answer = _messages_of(response)
+        self.compactor.observe(planned, prepared, _reported(answer))
+        yield from self.compactor.record(planned, answer)
+        return response
+
+    def _prepare(
+        self,
+        request: _Request,
+        planned: ModelCall,
+        *,
+        force: str | None,
+        below: int | None = None,
+    ) -> Operation[Prepared]:
+        prepared = yield from self.compactor.prepare(planned, force=force, below=below)
+        announce(prepared, request.runtime.stream_writer if request.runtime else None)
+        return prepared
+
+    def _call(self, request: _Request) -> ModelCall:
+        window = window_of(request.model, self._window)
+        reserved = self._reserved
+        if reserved is None:
+            reserved = reserved_output(request.model, window, request.model_settings)
+        config = current_config()
+        if self._thread_id is not None:
+            fallback: dict[str, Any] = {"thread_id": self._thread_id}
+            config = {**config, "configurable": fallback | dict(config.get("configurable") or {})}
+        messages = cast("list[BaseMessage]", request.messages)
+        return ModelCall(
+            location=locate(self._ledger.tenant, config, messages),
+            messages=messages,
+            system=request.system_message,
+            tools=request.tools,
+            window=window,
+            reserved=reserved,
+            model_name=model_name(cast("BaseChatModel", request.model)),
+            user_id=self._user_id,
+        )
+
+
+def _with_view(request: _Request, prepared: Prepared) -> _Request:
+    view = prepared.view
+    return request.override(messages=cast("Any", view.messages), system_message=view.system)
+
+
+def _messages_of(response: object) -> list[BaseMessage]:
+    """Return the messages of what a handler gave, each with the id it will keep in the state."""
+    inner: Any = getattr(response, "model_response", response)
+    messages: list[BaseMessage] = [inner] if isinstance(inner, BaseMessage) else list(inner.result)
+    for message in messages:
+        if message.id is None:
+            # The state's reducer would give one later; then the entry would be another message.
+            message.id = str(uuid4())
+    return messages
+
+
+def _reported(answer: Sequence[BaseMessage]) -> int | None:
+    for message in answer:
+        if isinstance(message, AIMessage) and usage_total(message) is not None:
+            return (message.usage_metadata or {}).get("input_tokens")
+    return None

@@ -1,0 +1,97 @@
+"""What a user sets about compaction, under the names LangChain's middleware uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict, cast
+
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+
+from langledger.compaction.compactor import Compactor
+from langledger.compaction.policy import Keep, Policy, Trigger
+from langledger.compaction.summarise import DEFAULT_PROMPT, Summariser
+from langledger.errors import ConfigurationError
+from langledger.tokens import count_message
+
+__all__ = ["CompactionOptions", "compactor_of"]
+
+
+class CompactionOptions(TypedDict, total=False):
+    """When to compact, and how; all optional.
+
+    Attributes:
+        trigger: A share of (window - reserved output), or ``("fraction" | "tokens" |
+            "messages", value)``, or a list of these of which any sets it off. Default 0.72.
+        keep: How much of the newest history stays verbatim, in the same form. Default 20 %.
+        model: Writes summaries, an object or a name for ``init_chat_model``; None: the
+            extractive summary, which asks no model.
+        summary_prompt: Instruction to the summary model; ``{max_words}`` in it is replaced.
+        token_counter: Size of a list of messages; default: exact for OpenAI's tokeniser,
+            calibrated by what the provider reports for others.
+        max_summary_tokens: Size limit of a summary. Default 1,500.
+        max_state_tokens: Size limit of the working state as shown. Default 1,500.
+        target: Share of (window - reserved output) a compaction aims to go below. Default 0.45.
+    """
+
+    trigger: float | Trigger | Sequence[Trigger]
+    keep: Keep
+    model: BaseChatModel | str | None
+    summary_prompt: str
+    token_counter: Callable[[Sequence[BaseMessage]], int] | None
+    max_summary_tokens: int
+    max_state_tokens: int
+    target: float
+
+
+def compactor_of(
+    *,
+    can_look_up: bool,
+    trigger: float | Trigger | Sequence[Trigger] = 0.72,
+    keep: Keep = ("fraction", 0.20),
+    model: BaseChatModel | str | None = None,
+    summary_prompt: str = DEFAULT_PROMPT,
+    token_counter: Callable[[Sequence[BaseMessage]], int] | None = None,
+    max_summary_tokens: int = 1500,
+    max_state_tokens: int = 1500,
+    target: float = 0.45,
+) -> Compactor:
+    """Return a compactor that works as the options (:class:`CompactionOptions`) say.
+
+    Raises:
+        ConfigurationError: An option is out of range.
+    """
+    policy = Policy(
+        trigger=_triggers(trigger),
+        keep=keep,
+        target=target,
+        max_summary_tokens=max_summary_tokens,
+        max_state_tokens=max_state_tokens,
+    )
+    summariser = Summariser(
+        model=init_chat_model(model) if isinstance(model, str) else model,
+        prompt=summary_prompt,
+        max_tokens=max_summary_tokens,
+    )
+    count = _counter(token_counter)
+    return Compactor(policy=policy, summariser=summariser, can_look_up=can_look_up, count=count)
+
+
+def _triggers(trigger: float | Trigger | Sequence[Trigger]) -> Sequence[Trigger]:
+    if isinstance(trigger, bool):
+        raise ConfigurationError("trigger must be a number or (kind, value), not a bool")
+    if isinstance(trigger, (int, float)):
+        return (("fraction", float(trigger)),)
+    items: Sequence[Any] = trigger
+    if len(items) == 2 and isinstance(items[0], str):
+        return (cast("Trigger", tuple(items)),)
+    return tuple(cast("Sequence[Trigger]", trigger))
+
+
+def _counter(
+    token_counter: Callable[[Sequence[BaseMessage]], int] | None,
+) -> Callable[[BaseMessage], int]:
+    if token_counter is None:
+        return count_message
+    return lambda message: token_counter([message])

@@ -1,0 +1,244 @@
+"""When to compact, and what leaves the view. Pure: no model, no database."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
+
+from langledger.compaction.pairing import Tracked, Unit
+from langledger.entries.ranges import Ranges
+from langledger.errors import ConfigurationError
+
+__all__ = ["Choice", "Keep", "Policy", "Room", "Trigger", "candidates", "is_synthetic", "pinned"]
+
+logger = logging.getLogger("langledger.compaction")
+
+Trigger: TypeAlias = (
+    tuple[Literal["fraction"], float]
+    | tuple[Literal["tokens"], int]
+    | tuple[Literal["messages"], int]
+)
+Keep: TypeAlias = Trigger
+
+# A result shorter than this is not worth a reference.
+_WORTH_MASKING = 120
+_CLIPS = (None, 4000, 1000, 300, 100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What a user can set about compaction.
+
+    Attributes:
+        trigger: Any of these starts a compaction: a fraction of (window - reserved output),
+            a number of tokens, a number of messages in the view.
+        keep: How much of the newest history stays verbatim.
+        target: Share of (window - reserved output) a compaction aims to go below.
+        min_gain: Share that must have been added since the last compaction for another one.
+        max_summary_tokens: Size limit of the summary.
+        max_state_tokens: Size limit of the rendered working state.
+    """
+
+    trigger: Sequence[Trigger] = (("fraction", 0.72),)
+    keep: Keep = ("fraction", 0.20)
+    target: float = 0.45
+    min_gain: float = 0.05
+    max_summary_tokens: int = 1500
+    max_state_tokens: int = 1500
+
+    def __post_init__(self) -> None:
+        if not self.trigger:
+            raise ConfigurationError("trigger is empty; give at least one, such as 0.72")
+        for kind, value in self.trigger:
+            _check_condition("trigger", kind, value)
+            if kind == "fraction":
+                _check_fraction(value)
+        _check_condition("keep", *self.keep)
+        if not 0 < self.target < 1 or not 0 <= self.min_gain < 1:
+            raise ConfigurationError("target and min_gain are shares between 0 and 1")
+        if self.max_summary_tokens < 100 or self.max_state_tokens < 100:
+            raise ConfigurationError("max_summary_tokens and max_state_tokens must be 100 or more")
+
+    def reason(self, *, tokens: int, messages: int, room: Room) -> str | None:
+        """Return why a compaction is due at this size, or None."""
+        for kind, value in self.trigger:
+            reached = messages if kind == "messages" else tokens
+            limit = value * room.usable if kind == "fraction" else value
+            if reached >= limit:
+                return f"{kind} {value:g}"
+        return None
+
+    def ceiling(self, room: Room) -> int:
+        """Return the size in tokens at which the trigger fires, at most the usable window."""
+        limits = [room.usable * 0.95]
+        limits += [value * room.usable for kind, value in self.trigger if kind == "fraction"]
+        limits += [value for kind, value in self.trigger if kind == "tokens"]
+        return int(min(limits))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """The space of one model call, in tokens.
+
+    Attributes:
+        window: What the model takes in at most.
+        reserved: Kept free for its output, where that shares the window.
+        fixed: System message and tool schemas, which no compaction can shrink.
+    """
+
+    window: int
+    reserved: int = 0
+    fixed: int = 0
+
+    @property
+    def usable(self) -> int:
+        """Window less reserved output."""
+        return self.window - self.reserved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What a compaction would do to the messages now in view.
+
+    Attributes:
+        covered: Leave the view; the summary stands for them.
+        masked: Tool results shown as a reference.
+        clipped: Results shown in part: entry id -> most tokens.
+        clip_args: Most tokens of each tool argument in the newest turn, or None.
+        size: Tokens of what stays, the head of summary and state not included.
+    """
+
+    covered: Ranges
+    masked: Ranges
+    clipped: dict[int, int] = field(default_factory=dict[int, int])
+    clip_args: int | None = None
+    size: int
+
+    @property
+    def summarises(self) -> bool:
+        """Whether anything leaves the view."""
+        return bool(self.covered.spans)
+
+
+def is_synthetic(message: HumanMessage) -> bool:
+    """Tell whether a message of the user's side was not typed by the user."""
+    return bool(message.additional_kwargs.get("synthetic"))
+
+
+def pinned(units: Sequence[Unit]) -> set[int]:
+    """Return the entries that stay verbatim: the newest user message, and the newest one typed."""
+    pins: set[int] = set()
+    for unit in reversed(units):
+        message = unit.head.message
+        if isinstance(message, HumanMessage):
+            typed = not is_synthetic(message)
+            if typed or not pins:
+                pins.add(unit.head.seq)
+            if typed:
+                break
+    return pins
+
+
+def candidates(
+    units: Sequence[Unit], *, keep: int, shown: Callable[[Tracked], int], stub_tokens: int = 40
+) -> Iterator[Choice]:
+    """Yield what could be done, the gentlest first.
+
+    First only old tool results become references; then everything before the kept tail is
+    summarised, with a shorter and shorter tail, longer results in it clipped.
+
+    Args:
+        units: What is in view now, oldest first.
+        keep: Tokens of the tail that stays verbatim.
+        shown: Size of a message as it is shown now.
+        stub_tokens: Size of a reference.
+    """
+    pins = pinned(units)
+    yield _mask(units, _tail_start(units, keep, shown), shown, stub_tokens)
+    starts = [_tail_start(units, size, shown) for size in (keep, keep // 2, keep // 4, 0)]
+    for start in dict.fromkeys(starts):
+        for clip in _CLIPS:
+            yield _summarise(units, start, pins, shown, clip=clip, clip_args=None)
+    for clip in (300, 100):
+        yield _summarise(units, starts[-1], pins, shown, clip=clip, clip_args=clip)
+
+
+def _tail_start(units: Sequence[Unit], keep: int, shown: Callable[[Tracked], int]) -> int:
+    """Return the index of the first unit of the tail; the last unit is always in it."""
+    start, size = len(units) - 1, 0
+    for index in range(len(units) - 1, -1, -1):
+        size += sum(shown(member) for member in units[index].members)
+        if size > keep and index < len(units) - 1:
+            break
+        start = index
+    return max(start, 0)
+
+
+def _mask(
+    units: Sequence[Unit], start: int, shown: Callable[[Tracked], int], stub_tokens: int
+) -> Choice:
+    masked: list[int] = []
+    size = sum(shown(member) for unit in units for member in unit.members)
+    for unit in units[:start]:
+        for member in unit.members[1:]:
+            tokens = shown(member)
+            if tokens >= _WORTH_MASKING:
+                masked.append(member.seq)
+                size -= tokens - stub_tokens
+    return Choice(covered=Ranges(), masked=Ranges.of(masked), size=size)
+
+
+def _summarise(
+    units: Sequence[Unit],
+    start: int,
+    pins: set[int],
+    shown: Callable[[Tracked], int],
+    *,
+    clip: int | None,
+    clip_args: int | None,
+) -> Choice:
+    covered: list[int] = []
+    clipped: dict[int, int] = {}
+    size = 0
+    for index, unit in enumerate(units):
+        stays = (
+            index >= start or unit.head.seq in pins or isinstance(unit.head.message, SystemMessage)
+        )
+        if not stays:
+            covered += [member.seq for member in unit.members]
+            continue
+        for member in unit.members:
+            tokens = shown(member)
+            if clip is not None and isinstance(member.message, ToolMessage) and tokens > clip:
+                clipped[member.seq] = clip
+                tokens = clip
+            elif clip_args is not None and unit.is_tool_turn and tokens > clip_args:
+                tokens = clip_args
+            size += tokens
+    return Choice(
+        covered=Ranges.of(covered), masked=Ranges(), clipped=clipped, clip_args=clip_args, size=size
+    )
+
+
+def _check_condition(name: str, kind: object, value: object) -> None:
+    if kind not in ("fraction", "tokens", "messages"):
+        raise ConfigurationError(
+            f"{name} must be (fraction | tokens | messages, value), not {kind!r}"
+        )
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
+        raise ConfigurationError(f"{name} {kind} must be a positive number, not {value!r}")
+    if kind == "fraction" and value >= 1:
+        raise ConfigurationError(f"{name} fraction must be below 1, not {value!r}")
+
+
+def _check_fraction(value: float) -> None:
+    if value > 0.95:
+        raise ConfigurationError(f"trigger {value:g} is above 0.95: no room is left to compact")
+    if value < 0.60:
+        logger.warning(
+            "trigger %g is below 0.60: compaction will run more often than it helps", value
+        )

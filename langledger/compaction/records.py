@@ -1,0 +1,178 @@
+"""Compactions as rows: load, commit by compare-and-set, report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import zstandard
+from psycopg.types.json import Jsonb
+from pydantic import BaseModel, ConfigDict
+
+from langledger.compaction.view import Cut
+from langledger.database.queries import load_queries
+from langledger.entries import Location
+from langledger.entries.ranges import Ranges
+from langledger.operations import Operation, Query, Row, fetch
+
+__all__ = [
+    "CompactionReport",
+    "applicable",
+    "cache_summary",
+    "cached_summary",
+    "commit",
+    "cut_of",
+    "cuts",
+    "latest_query",
+    "reports",
+]
+
+_queries = load_queries("langledger.compaction")
+
+
+class CompactionReport(BaseModel):
+    """One compaction, in numbers.
+
+    Attributes:
+        thread_id: The thread.
+        scope: Checkpoint namespace and agent; empty for the root agent.
+        generation: Number of the compaction in its thread and scope, from 1.
+        reason: What set it off, such as ``fraction 0.72``, ``asked`` or ``overflow``.
+        window: The model's window in tokens.
+        reserved: Tokens kept free for output.
+        tokens_before: Size of the call without this compaction.
+        tokens_after: Size of the call with it.
+        seconds: Wall time, model calls included.
+        model_calls: Calls of the summary model.
+        covered: Entries that the summary stands for, earlier compactions included.
+        newly_covered: Those this compaction added.
+        kept: Messages of the history that stay in view.
+        masked: Tool results shown as a reference.
+        clipped: Results shown in part.
+        summary_tokens: Size of the summary.
+        state_tokens: Size of the rendered working state.
+        summariser: ``model``, ``extractive``, or ``none`` where nothing left the view.
+        rejected: Why answers of the summary model were not used.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    thread_id: str
+    scope: str
+    generation: int
+    reason: str
+    window: int
+    reserved: int
+    tokens_before: int
+    tokens_after: int
+    seconds: float
+    model_calls: int
+    covered: int
+    newly_covered: int
+    kept: int
+    masked: int
+    clipped: int
+    summary_tokens: int
+    state_tokens: int
+    summariser: str
+    rejected: list[str] = []
+
+
+def latest_query(location: Location, *, known: int, limit: int = 1, offset: int = 0) -> Query:
+    """Return the statement that reads compactions newer than ``known``, newest first."""
+    params = {
+        **location.keys,
+        "scope": location.scope,
+        "known": known,
+        "limit": limit,
+        "offset": offset,
+    }
+    return Query(_queries["latest"], params)
+
+
+def applicable(location: Location, present: Sequence[int]) -> Operation[Cut | None]:
+    """Return the newest compaction that belongs to a history of these entries."""
+    offset = 0
+    while True:
+        query = latest_query(location, known=0, limit=10, offset=offset)
+        rows = yield from fetch(query.sql, **query.params)
+        for row in rows:
+            cut = cut_of(row)
+            if cut.applies_to(present):
+                return cut
+        if len(rows) < 10:
+            return None
+        offset += 10
+
+
+def commit(location: Location, cut: Cut, report: CompactionReport) -> Operation[bool]:
+    """Commit a compaction; False where another one of the same generation was first."""
+    rows = yield from fetch(
+        _queries["commit"],
+        **location.keys,
+        scope=location.scope,
+        generation=cut.generation,
+        covered=cut.covered.to_multirange(),
+        masked=cut.masked.to_multirange(),
+        boundary=cut.boundary,
+        view=_pack(cut),
+        report=Jsonb(report.model_dump(mode="json", exclude={"thread_id"})),
+    )
+    return bool(rows)
+
+
+def reports(location: Location) -> Operation[list[CompactionReport]]:
+    """Return the reports of a thread's compactions, all scopes, oldest first."""
+    rows = yield from fetch(_queries["reports"], **location.keys)
+    return [CompactionReport(thread_id=location.thread_id, **row["report"]) for row in rows]
+
+
+def cuts(location: Location) -> Operation[list[tuple[str, Cut]]]:
+    """Return what each compaction of a thread decided, with its scope, oldest first."""
+    rows = yield from fetch(_queries["views"], **location.keys)
+    return [(row["scope"], cut_of(row)) for row in rows]
+
+
+def cached_summary(tenant: str, digest: bytes) -> Operation[str | None]:
+    """Return the summary made before of this content, or None."""
+    rows = yield from fetch(_queries["cached_summary"], tenant=tenant, digest=digest)
+    return rows[0]["summary"] if rows else None
+
+
+def cache_summary(tenant: str, digest: bytes, summary: str) -> Operation[None]:
+    """Keep a paid summary, so that a retry does not pay again."""
+    text = summary.replace("\x00", "")
+    yield from fetch(_queries["cache_summary"], tenant=tenant, digest=digest, summary=text)
+
+
+def cut_of(row: Row) -> Cut:
+    """Return the compaction a row holds."""
+    view: dict[str, Any] = json.loads(zstandard.ZstdDecompressor().decompress(row["view"]))
+    return Cut(
+        generation=row["generation"],
+        covered=Ranges.from_multirange(row["covered"]),
+        masked=Ranges.from_multirange(row["masked"]),
+        boundary=row["boundary"],
+        clipped={int(seq): size for seq, size in view["clipped"].items()},
+        clipped_args={int(seq): size for seq, size in view["clipped_args"].items()},
+        summary=view["summary"],
+        head=view["head"],
+        state=view["state"],
+        seen=view["seen"],
+        size=view["size"],
+    )
+
+
+def _pack(cut: Cut) -> bytes:
+    # Bytes, not jsonb: text of tools may hold NUL and lone surrogates, which jsonb refuses.
+    document = {
+        "clipped": cut.clipped,
+        "clipped_args": cut.clipped_args,
+        "summary": cut.summary,
+        "head": cut.head,
+        "state": cut.state,
+        "seen": cut.seen,
+        "size": cut.size,
+    }
+    return zstandard.ZstdCompressor(level=9).compress(json.dumps(document).encode())

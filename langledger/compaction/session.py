@@ -1,0 +1,219 @@
+"""What a process remembers of a thread between two model calls.
+
+Counting, grouping and folding every message at every call would make each call slower
+than the last. A session keeps the results and takes in only what is new; given another
+history than it knows (a fork, another branch, an edited message) it starts afresh.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
+
+from langledger.compaction.pairing import Tracked, Unit, call_ids, units_of
+from langledger.compaction.view import Cut, head_message, merge_system, shown, shown_messages
+from langledger.entries import Location
+from langledger.state.fold import StateFold
+from langledger.state.records import WorkingState
+from langledger.tokens import count_message, usage_total
+
+__all__ = ["Session", "Sessions", "View"]
+
+# Fewer tokens than this share of our own count is a provider's misreport, not a measurement.
+_PLAUSIBLE_USAGE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one model call is sent.
+
+    Attributes:
+        system: The one system message, or None.
+        messages: The rest, without system messages.
+        tokens: Size by our counter, system and tools not included.
+    """
+
+    system: SystemMessage | None
+    messages: list[BaseMessage]
+    tokens: int
+
+
+@dataclass(slots=True)
+class Session:
+    """A thread's messages as last seen, grouped and counted, and its last compaction."""
+
+    count: Callable[[BaseMessage], int] = count_message
+    cut: Cut | None = None
+    highest: int = 0  # the newest compaction of the thread, whether it applies here or not
+    tracked: list[Tracked] = field(default_factory=list[Tracked])
+    _fold: StateFold = field(default_factory=StateFold)
+    _seen: list[BaseMessage] = field(default_factory=list[BaseMessage])
+    # All units in view but the newest, which may still grow, are rendered once.
+    _units: list[Unit] = field(default_factory=list[Unit])
+    _rendered: list[BaseMessage] = field(default_factory=list[BaseMessage])
+    _rendered_tokens: int = 0
+    _rendered_units: int = 0
+    _systems: list[BaseMessage] = field(default_factory=list[BaseMessage])
+
+    def new_part(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage] | None:
+        """Return the messages that follow what was seen, or None for another history."""
+        known = len(self._seen)
+        if len(messages) < known or list(messages[:known]) != self._seen:
+            return None
+        return messages[known:]
+
+    def extend(self, messages: Sequence[BaseMessage], new: Sequence[Tracked]) -> None:
+        """Take in messages that follow those seen."""
+        self._seen = list(messages)
+        self.tracked += new
+        seen = self.cut.seen if self.cut else 0
+        for item in new:
+            if item.seq > seen:
+                self._fold.add(item.message, item.seq)
+        visible = [item for item in new if self.cut is None or item.seq not in self.cut.covered]
+        if self._units and not self._joins_older(visible):
+            newest = self._units.pop()
+            self._units += units_of([*newest.members, *visible])
+        else:
+            self._regroup()
+        self._render()
+
+    def adopt(self, cut: Cut | None) -> None:
+        """Show the history as this compaction left it."""
+        self.cut = cut
+        base = WorkingState.model_validate(cut.state) if cut else None
+        self._fold = StateFold(base)
+        for item in self.tracked:
+            if cut is None or item.seq > cut.seen:
+                self._fold.add(item.message, item.seq)
+        self._regroup()
+        self._render()
+
+    @property
+    def state(self) -> WorkingState:
+        """The working state after the newest message."""
+        return self._fold.state
+
+    @property
+    def units(self) -> list[Unit]:
+        """The units in view, oldest first."""
+        return self._units
+
+    @property
+    def last_seq(self) -> int:
+        """The newest entry of the history, 0 where there is none."""
+        return max((item.seq for item in self.tracked), default=0)
+
+    def view(self, system: SystemMessage | None) -> View:
+        """Return what the model is sent now."""
+        messages, tokens = list(self._rendered), self._rendered_tokens
+        systems = list(self._systems)
+        for unit in self._units[self._rendered_units :]:
+            if isinstance(unit.head.message, SystemMessage) and self._is_first(unit):
+                systems.append(unit.head.message)
+                continue
+            for message in shown_messages(unit, self.cut):
+                messages.append(message)
+                tokens += self._tokens(message, unit)
+        return View(merge_system(system, systems), messages, tokens)
+
+    def shown_tokens(self, item: Tracked) -> int:
+        """Return the size of a message as it is shown now."""
+        message = shown(item, self.cut)
+        return item.tokens if message is item.message else self.count(message)
+
+    def anchored(self, counted: int) -> int | None:
+        """Return the size of the next call by the provider's last report, or None.
+
+        Only a report from after the last compaction says anything about this view.
+
+        Args:
+            counted: Size of the whole call by our own count, to tell misreports.
+        """
+        after, since = (self.cut.seen if self.cut else 0), 0
+        for item in reversed(self.tracked):
+            if item.seq <= after:
+                return None
+            if isinstance(item.message, AIMessage):
+                total = usage_total(item.message)
+                if total is not None:
+                    anchored = total + since
+                    return anchored if anchored >= _PLAUSIBLE_USAGE * counted else None
+            since += self.shown_tokens(item)
+        return None
+
+    def _joins_older(self, new: Sequence[Tracked]) -> bool:
+        """Tell whether a new result answers a call before the newest unit."""
+        calls = set(call_ids(self._units[-1].head.message))
+        for item in new:
+            if isinstance(item.message, ToolMessage) and item.message.tool_call_id not in calls:
+                return True
+            calls.update(call_ids(item.message))
+        return False
+
+    def _regroup(self) -> None:
+        covered = self.cut.covered if self.cut else ()
+        self._units = units_of(item for item in self.tracked if item.seq not in covered)
+        self._rendered, self._rendered_tokens, self._rendered_units = [], 0, 0
+        self._systems = []
+        if self.cut is not None:
+            head = head_message(self.cut)
+            self._rendered, self._rendered_tokens = [head], self.count(head)
+
+    def _render(self) -> None:
+        """Render the units that can no longer change."""
+        for unit in self._units[self._rendered_units : -1]:
+            self._rendered_units += 1
+            if isinstance(unit.head.message, SystemMessage) and self._is_first(unit):
+                self._systems.append(unit.head.message)
+                continue
+            for message in shown_messages(unit, self.cut):
+                self._rendered.append(message)
+                self._rendered_tokens += self._tokens(message, unit)
+
+    def _is_first(self, unit: Unit) -> bool:
+        """Tell whether a system message belongs into the one that leads the view.
+
+        Those at the start of the history do, and those from before the last compaction. One
+        that comes later is shown in its place until then: moving it to the front would change
+        the prefix of every call after.
+        """
+        if self.cut is not None and unit.head.seq <= self.cut.seen:
+            return True
+        start = self.tracked[: len(self._systems) + 1]
+        return unit.head in start and all(isinstance(t.message, SystemMessage) for t in start)
+
+    def _tokens(self, message: BaseMessage, unit: Unit) -> int:
+        for member in unit.members:
+            if member.message is message:
+                return member.tokens
+        return self.count(message)
+
+
+class Sessions:
+    """The sessions a process keeps, the least recently used dropped first.
+
+    A session is taken out while a call uses it, so two calls on one thread never share one:
+    the second starts from the database.
+    """
+
+    def __init__(self, *, capacity: int = 256) -> None:
+        self._capacity = capacity
+        self._sessions: OrderedDict[Location, Session] = OrderedDict()
+
+    def take(self, location: Location) -> Session | None:
+        """Remove and return the thread's session, or None."""
+        return self._sessions.pop(location, None)
+
+    def put(self, location: Location, session: Session) -> None:
+        """Keep a session for the thread's next call."""
+        self._sessions[location] = session
+        while len(self._sessions) > self._capacity:
+            self._sessions.popitem(last=False)
+
+    def drop(self, location: Location) -> None:
+        """Forget a thread."""
+        self._sessions.pop(location, None)

@@ -1,0 +1,291 @@
+"""One compaction: choose what leaves the view, summarise it, commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from langchain_core.messages import BaseMessage, SystemMessage
+
+from langledger.compaction.pairing import Tracked
+from langledger.compaction.policy import Choice, Policy, Room, candidates
+from langledger.compaction.records import CompactionReport, commit, cut_of, latest_query
+from langledger.compaction.session import Session, View
+from langledger.compaction.summarise import Summariser, Summary, summarise
+from langledger.compaction.view import Cut, render_head
+from langledger.entries import Location, load
+from langledger.entries.ranges import Ranges
+from langledger.operations import Operation, Row, fetch
+from langledger.state.render import render_state
+from langledger.tokens import count_text
+
+__all__ = ["ModelCall", "Prepared", "Step", "follow"]
+
+# How often a compaction is offered again when writers on other branches of the thread are faster.
+_COMMIT_ATTEMPTS = 5
+_HEAD_OVERHEAD = 150
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """A call of the agent's model as it is about to be made.
+
+    Attributes:
+        location: The thread.
+        messages: Its whole history, oldest first.
+        system: The system message, where it is not among the messages.
+        tools: What the model is offered, as objects or schemas.
+        window: What the model takes in at most, in tokens.
+        reserved: Tokens kept free for its output.
+        model_name: Whose usage reports calibrate the count.
+        task_id: Task the messages belong to.
+        user_id: User the thread belongs to.
+    """
+
+    location: Location
+    messages: Sequence[BaseMessage]
+    system: SystemMessage | None = None
+    tools: Sequence[Any] = ()
+    window: int
+    reserved: int = 0
+    model_name: str = ""
+    task_id: str | None = None
+    user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What the model is to be sent.
+
+    Attributes:
+        view: Its messages.
+        tokens: Expected size of the call, system and tools included.
+        counted: The same by our own counter, uncalibrated.
+        report: The compaction that was made, if one was.
+        warning: Why a compaction that was due was not made.
+    """
+
+    view: View
+    tokens: int
+    counted: int
+    report: CompactionReport | None = None
+    warning: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Step:
+    """One compaction of a session's view.
+
+    Attributes:
+        call: The model call it is made for.
+        session: The thread as this process knows it.
+        policy: How much to keep.
+        summariser: How summaries are written.
+        can_look_up: Whether the agent has a tool that reads entries.
+        measure: Gives the view as it is now, and its size.
+        before: The view without this compaction.
+        room: The space of the call.
+        reason: What set it off.
+        below: Size by our counter to go under, where the provider refused the view.
+    """
+
+    call: ModelCall
+    session: Session
+    policy: Policy
+    summariser: Summariser
+    can_look_up: bool
+    measure: Callable[[], Prepared]
+    before: Prepared
+    room: Room
+    reason: str
+    below: int | None = None
+    _started: float = field(default_factory=time.perf_counter)
+
+    def run(self) -> Operation[Prepared]:
+        """Compact and commit; the view stays as it is where nothing would be gained."""
+        choice = self._choose()
+        if choice is None:
+            return replace(self.before, warning="nothing in view can be made shorter")
+        summary = yield from self._summarise(choice)
+        previous = self.session.cut
+        self.session.adopt(self._cut(choice, summary))
+        after = self._settle()
+        if after.counted >= self.before.counted:
+            self.session.adopt(previous)
+            return replace(self.before, warning="the compacted view would not be smaller")
+        report = yield from self._commit(self._report(choice, summary, after))
+        if report is None:
+            return self.measure()
+        return replace(after, report=report)
+
+    @property
+    def _scale(self) -> float:
+        """The provider's tokens to one of ours."""
+        return self.before.tokens / self.before.counted if self.before.counted else 1.0
+
+    @property
+    def _caps(self) -> tuple[int, int]:
+        """The most tokens of summary and state: less where the window is small."""
+        most = max(int(self.room.usable * 0.1), 100)
+        return min(self.policy.max_summary_tokens, most), min(self.policy.max_state_tokens, most)
+
+    @property
+    def _old(self) -> Cut:
+        """The compaction before this one, or an empty one."""
+        return self.session.cut or Cut(
+            generation=0,
+            covered=Ranges(),
+            masked=Ranges(),
+            boundary=0,
+            summary="",
+            head="",
+            state={},
+            seen=0,
+        )
+
+    def _choose(self) -> Choice | None:
+        """Return the gentlest choice that is small enough, else the smallest that shrinks."""
+        limits = [
+            self.policy.target * self.room.usable,
+            self.policy.ceiling(self.room) * 0.9,
+        ]
+        if self.below is not None:
+            limits = [min(limit, self.below * 0.8) for limit in limits]
+        fixed = self.room.fixed + sum(self._caps) + _HEAD_OVERHEAD
+        choices = self._choices()
+        for limit in limits:
+            for choice in choices:
+                if fixed + choice.size <= limit / self._scale:
+                    return choice
+        smallest = min(choices, key=lambda choice: choice.size, default=None)
+        if smallest is None or self.room.fixed + smallest.size >= self.before.counted:
+            return None
+        return smallest
+
+    def _choices(self) -> list[Choice]:
+        found = candidates(
+            self.session.units, keep=self._keep_tokens(), shown=self.session.shown_tokens
+        )
+        choices = [
+            choice
+            for choice in found
+            if choice.summarises or choice.masked.spans or choice.clipped or choice.clip_args
+        ]
+        if self.reason == "asked":  # who asks for a compaction wants the history summed up
+            return [choice for choice in choices if choice.summarises] or choices
+        return choices
+
+    def _keep_tokens(self) -> int:
+        kind, value = self.policy.keep
+        if kind == "fraction":
+            return int(value * self.room.usable / self._scale)
+        if kind == "tokens":
+            return int(value / self._scale)
+        members = [member for unit in self.session.units for member in unit.members]
+        return sum(self.session.shown_tokens(member) for member in members[-int(value) :])
+
+    def _summarise(self, choice: Choice) -> Operation[Summary]:
+        if not choice.summarises:
+            return Summary(text=self._old.summary, kind="none")
+        covered = self._old.covered | choice.covered
+        items = {item.seq: item for item in self.session.tracked if item.seq in covered}
+        gone = [seq for seq in covered if seq not in items]
+        if gone:  # the application trimmed its state; the entries are still here
+            entries = yield from load(self.call.location, gone)
+            items |= {e.entry_id: Tracked(e.entry_id, e.message, e.tokens or 0) for e in entries}
+        limit = min(self._caps[0], self.summariser.max_tokens)
+        ordered = [items[seq] for seq in sorted(items)]
+        summariser = replace(self.summariser, max_tokens=limit)
+        return (yield from summarise(self.call.location.tenant, ordered, summariser))
+
+    def _cut(self, choice: Choice, summary: Summary) -> Cut:
+        old = self._old
+        covered = old.covered | choice.covered
+        clipped_args = dict(old.clipped_args)
+        if choice.clip_args is not None:
+            turns = [unit.head.seq for unit in self.session.units if unit.is_tool_turn]
+            clipped_args |= dict.fromkeys(turns, choice.clip_args)
+        masked = Ranges.of(seq for seq in old.masked | choice.masked if seq not in covered)
+        clipped = _without({**old.clipped, **choice.clipped}, covered)
+        clipped_args = _without(clipped_args, covered)
+        state = self.session.state
+        text = render_state(state, max_tokens=self._caps[1], count=count_text)
+        return Cut(
+            generation=self.session.highest + 1,
+            covered=covered,
+            masked=masked,
+            clipped=clipped,
+            clipped_args=clipped_args,
+            boundary=max([covered.last, masked.last, *clipped, *clipped_args]),
+            summary=summary.text,
+            head=render_head(summary=summary.text, state=text, can_look_up=self.can_look_up),
+            state=state.model_dump(mode="json"),
+            seen=self.session.last_seq,
+        )
+
+    def _settle(self) -> Prepared:
+        """Measure the compacted view and note its size in the compaction."""
+        after = self.measure()
+        if self.session.cut is not None:
+            self.session.cut = replace(self.session.cut, size=after.counted)
+        return replace(after, tokens=int(after.counted * self._scale))
+
+    def _commit(self, report: CompactionReport) -> Operation[CompactionReport | None]:
+        """Commit the session's compaction, or adopt the one that was faster; then None."""
+        location, session = self.call.location, self.session
+        mine = session.cut
+        for _ in range(_COMMIT_ATTEMPTS):
+            if mine is None or (yield from commit(location, mine, report)):
+                session.highest = report.generation
+                return report
+            query = latest_query(location, known=session.highest)
+            if follow(session, (yield from fetch(query.sql, **query.params))):
+                return None
+            # The faster one is of another branch: offer ours under the next number.
+            mine = session.cut = replace(mine, generation=session.highest + 1)
+            report = report.model_copy(update={"generation": mine.generation})
+        session.adopt(None)
+        return None
+
+    def _report(self, choice: Choice, summary: Summary, after: Prepared) -> CompactionReport:
+        cut = self._old
+        state = cut.head.partition("<working_state>")[2].partition("</working_state>")[0]
+        return CompactionReport(
+            thread_id=self.call.location.thread_id,
+            scope=self.call.location.scope,
+            generation=cut.generation,
+            reason=self.reason,
+            window=self.call.window,
+            reserved=self.call.reserved,
+            tokens_before=self.before.tokens,
+            tokens_after=after.tokens,
+            seconds=round(time.perf_counter() - self._started, 4),
+            model_calls=summary.model_calls,
+            covered=len(cut.covered),
+            newly_covered=len(choice.covered),
+            kept=sum(len(unit.members) for unit in self.session.units),
+            masked=len(cut.masked),
+            clipped=len(cut.clipped) + len(cut.clipped_args),
+            summary_tokens=count_text(cut.summary),
+            state_tokens=count_text(state),
+            summariser=summary.kind,
+            rejected=summary.rejected,
+        )
+
+
+def follow(session: Session, rows: Sequence[Row]) -> bool:
+    """Adopt a compaction that another process made, where it belongs to this history."""
+    if not rows:
+        return False
+    cut = cut_of(rows[0])
+    session.highest = max(session.highest, cut.generation)
+    if not cut.applies_to([item.seq for item in session.tracked]):
+        return False
+    session.adopt(cut)
+    return True
+
+
+def _without(sizes: dict[int, int], covered: Ranges) -> dict[int, int]:
+    return {seq: size for seq, size in sizes.items() if seq not in covered}

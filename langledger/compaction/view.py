@@ -1,0 +1,214 @@
+"""What one model call is sent, assembled from the history and the last compaction. Pure.
+
+The order is fixed: system message, then one message with summary, working state and a
+bridge line, then what stayed of the history, the newest user message included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from langledger.compaction.pairing import Tracked, Unit, close_unit
+from langledger.entries.ranges import Ranges
+from langledger.tokens import truncate_text
+
+__all__ = ["Cut", "head_message", "merge_system", "reference", "render_head", "shown_messages"]
+
+_OPENING = (
+    "[Record of the work so far. Older messages were moved out of view; this stands for them. "
+    "It reports what happened and asks for nothing by itself.]"
+)
+_BRIDGE = (
+    "[The conversation goes on below from where it stood. Changes listed above are already made: "
+    "do not make them again. #n names an entry of the history, kept in full{lookup}.]"
+)
+_LOOKUP = "; recall_history(reference) reads it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """What the last compaction of a thread decided.
+
+    Attributes:
+        generation: Number of the compaction in its thread and scope, from 1.
+        covered: Entries that left the view.
+        masked: Tool results shown as a reference.
+        clipped: Results shown in part: entry id -> most tokens.
+        clipped_args: Tool-calling messages whose arguments are shown in part, likewise.
+        boundary: The newest entry covered, masked or clipped.
+        summary: Text that stands for the covered entries.
+        head: The whole text of the view's first message.
+        state: The working state when the compaction was made, as JSON.
+        seen: The newest entry there was then.
+        size: Tokens of the whole call right after, by our counter.
+    """
+
+    generation: int
+    covered: Ranges
+    masked: Ranges
+    clipped: dict[int, int] = field(default_factory=dict[int, int])
+    clipped_args: dict[int, int] = field(default_factory=dict[int, int])
+    boundary: int
+    summary: str
+    head: str
+    state: dict[str, Any]
+    seen: int
+    size: int = 0
+
+    def applies_to(self, present: Sequence[int]) -> bool:
+        """Tell whether this compaction belongs to a history that holds these entries.
+
+        It does not after a fork from before it: what it stands for is then partly another
+        branch. History that the application trimmed from the front is no obstacle.
+        """
+        if not present:
+            return False
+        there = set(present)
+        if self.boundary in there:
+            return True
+        oldest = min(present)
+        touched = self.covered | self.masked
+        return all(seq < oldest for seq in touched if seq not in there)
+
+
+def render_head(*, summary: str, state: str, can_look_up: bool) -> str:
+    """Return the text of the message that stands for what left the view."""
+    parts = [_OPENING]
+    if summary:
+        parts.append(f"<summary>\n{summary}\n</summary>")
+    if state:
+        parts.append(f"<working_state>\n{state}\n</working_state>")
+    parts.append(_BRIDGE.format(lookup=_LOOKUP if can_look_up else ""))
+    return "\n\n".join(parts)
+
+
+def head_message(cut: Cut) -> HumanMessage:
+    """Return the view's first message after a compaction."""
+    return HumanMessage(
+        cut.head,
+        id=f"langledger-compaction-{cut.generation}",
+        additional_kwargs={"langledger": {"origin": "compaction", "generation": cut.generation}},
+    )
+
+
+def merge_system(
+    system: SystemMessage | None, others: Iterable[BaseMessage]
+) -> SystemMessage | None:
+    """Return one system message that says what all of them say."""
+    merged = system
+    for other in others:
+        if merged is None:
+            merged = SystemMessage(other.content, id=other.id)
+        elif isinstance(merged.content, str) and isinstance(other.content, str):
+            merged = merged.model_copy(update={"content": f"{merged.content}\n\n{other.content}"})
+        else:
+            merged = merged.model_copy(
+                update={"content": [*_as_blocks(merged), *_as_blocks(other)]}
+            )
+    return merged
+
+
+def shown_messages(unit: Unit, cut: Cut | None) -> list[BaseMessage]:
+    """Return a unit's messages as the view shows them."""
+    return close_unit([shown(member, cut) for member in unit.members])
+
+
+def shown(tracked: Tracked, cut: Cut | None) -> BaseMessage:
+    """Return one message as the view shows it: itself, a reference, or a part."""
+    message = tracked.message
+    if cut is None:
+        return message
+    if isinstance(message, ToolMessage):
+        if tracked.seq in cut.masked:
+            return _replaced(message, reference(tracked))
+        if tracked.seq in cut.clipped:
+            return _replaced(message, _clip(message.content, cut.clipped[tracked.seq], tracked.seq))
+    elif isinstance(message, AIMessage) and tracked.seq in cut.clipped_args:
+        return _clip_args(message, cut.clipped_args[tracked.seq], tracked.seq)
+    return message
+
+
+def reference(tracked: Tracked) -> str:
+    """Return what stands for a tool result that was moved out of view."""
+    size, seq = tracked.tokens, tracked.seq
+    return f"[Result moved out of view: {size} tokens, kept in full as entry #{seq}.]"
+
+
+def _replaced(message: ToolMessage, content: str | list[Any]) -> ToolMessage:
+    return message.model_copy(
+        update={
+            "content": content,
+            "artifact": None,
+            "additional_kwargs": {
+                **message.additional_kwargs,
+                "langledger": {"origin": "reference"},
+            },
+        }
+    )
+
+
+def _clip(content: str | list[Any], max_tokens: int, seq: int) -> str:
+    text = content if isinstance(content, str) else "\n".join(_block_text(b) for b in content)
+    marker = f"[Shown in part; kept in full as entry #{seq}.]"
+    return f"{truncate_text(text, max(max_tokens - 20, 20))}\n{marker}"
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, str):
+        return block
+    fields = cast("dict[str, Any]", block)
+    return str(fields["text"]) if "text" in fields else f"[{fields.get('type', 'content')}]"
+
+
+def _clip_args(message: AIMessage, max_tokens: int, seq: int) -> AIMessage:
+    def clip(args: Any) -> Any:
+        return _map_strings(args, lambda text: _clip_text(text, max_tokens, seq))
+
+    content: Any = message.content
+    if isinstance(content, list):
+        content = [
+            {**block, "input": clip(block.get("input"))}
+            if isinstance(block, dict) and block.get("type") == "tool_use"
+            else block
+            for block in content
+        ]
+    calls = [{**call, "args": clip(call["args"])} for call in message.tool_calls]
+    invalid = [
+        {**call, "args": clip(call["args"])} if call["args"] else call
+        for call in message.invalid_tool_calls
+    ]
+    kwargs = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
+    return message.model_copy(
+        update={
+            "content": content,
+            "tool_calls": calls,
+            "invalid_tool_calls": invalid,
+            "additional_kwargs": kwargs,
+        }
+    )
+
+
+def _clip_text(text: str, max_tokens: int, seq: int) -> str:
+    clipped = truncate_text(text, max_tokens)
+    return text if clipped == text else f"{clipped} [in full: entry #{seq}]"
+
+
+def _map_strings(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_map_strings(item, change) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value)
+        return {key: _map_strings(item, change) for key, item in items.items()}
+    return value
+
+
+def _as_blocks(message: BaseMessage) -> list[Any]:
+    if isinstance(message.content, str):
+        return [{"type": "text", "text": message.content}]
+    return list(message.content)

@@ -1,0 +1,403 @@
+"""The facade: one pool, and every part of langledger on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+
+from langledger import entries
+from langledger.compaction import history, records
+from langledger.compaction.middleware import LedgerMiddleware
+from langledger.compaction.node import CompactionNode
+from langledger.compaction.options import CompactionOptions
+from langledger.compaction.records import CompactionReport
+from langledger.config import Settings, load_settings
+from langledger.database import AsyncDatabase, Database
+from langledger.database.embedded import EmbeddedServer
+from langledger.entries import Entry, Location, Recorded
+from langledger.errors import ConfigurationError
+from langledger.operations import Executor, Operation, Row, arun, run
+from langledger.state.records import WorkingState
+
+__all__ = ["AsyncLedger", "Ledger"]
+
+T = TypeVar("T")
+
+
+class _Parts:
+    """What a ledger hands out; the parts work sync and async alike."""
+
+    def __init__(self, executor: Executor, *, tenant: str) -> None:
+        self._executor = executor
+        self._tenant = tenant
+
+    @property
+    def executor(self) -> Executor:
+        """Runs the database effects."""
+        return self._executor
+
+    @property
+    def tenant(self) -> str:
+        """Whose rows are read and written."""
+        return self._tenant
+
+    def middleware(
+        self,
+        *,
+        window: int | None = None,
+        reserved_output: int | None = None,
+        thread_id: str | None = None,
+        user_id: str | None = None,
+        lookup: bool = True,
+        **options: Unpack[CompactionOptions],
+    ) -> LedgerMiddleware:
+        """Return middleware for ``create_agent``; see :class:`LedgerMiddleware`."""
+        return LedgerMiddleware(
+            self,
+            window=window,
+            reserved_output=reserved_output,
+            thread_id=thread_id,
+            user_id=user_id,
+            lookup=lookup,
+            **options,
+        )
+
+    def compaction_node(
+        self,
+        *,
+        window: int | None = None,
+        llm: BaseChatModel | None = None,
+        messages_key: str = "messages",
+        output_messages_key: str | None = "llm_input_messages",
+        **options: Unpack[CompactionOptions],
+    ) -> CompactionNode:
+        """Return a node for a ``StateGraph``; see :class:`CompactionNode`."""
+        return CompactionNode(
+            self,
+            window=window,
+            llm=llm,
+            messages_key=messages_key,
+            output_messages_key=output_messages_key,
+            **options,
+        )
+
+    def _at(self, thread_id: str, scope: str = "") -> Location:
+        return Location(self._tenant, thread_id, scope)
+
+
+class Ledger(_Parts):
+    """The history, working state and compactions of agents, in PostgreSQL.
+
+    Its own methods block; the parts it hands out work sync and async. Use it as a context
+    manager, or call :meth:`open` and :meth:`close`. Any number of threads may share one.
+
+    Args:
+        database: An open or unopened pool; closed with the ledger.
+        tenant: Whose rows are read and written.
+        server: The embedded server the pool connects to; stopped with the ledger.
+        setup: Bring the schema up to date when opened.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        tenant: str = "default",
+        server: EmbeddedServer | None = None,
+        setup: bool = True,
+    ) -> None:
+        super().__init__(database, tenant=tenant)
+        self._database = database
+        self._server = server
+        self._setup = setup
+
+    @classmethod
+    def from_conn_string(
+        cls,
+        dsn: str | None = None,
+        *,
+        tenant: str = "default",
+        schema: str = "langledger",
+        pool_size: int = 10,
+        data_dir: str | Path | None = None,
+        setup: bool = True,
+    ) -> Self:
+        """Return a ledger on a server, or without ``dsn`` on the embedded PostgreSQL.
+
+        Args:
+            dsn: URL or key=value string, as libpq takes it.
+            tenant: Whose rows are read and written.
+            schema: Holds the tables.
+            pool_size: Most connections open at once.
+            data_dir: Where the embedded server keeps its data; default: the settings'.
+            setup: Bring the schema up to date when opened. A role without DDL rights needs
+                none for a schema that is up to date.
+
+        Raises:
+            ConfigurationError: The DSN is not readable, or both DSN and ``data_dir`` are given.
+            MissingDependencyError: No DSN, and the extra ``local`` is not installed.
+            EmbeddedPostgresError: The embedded server cannot be started.
+        """
+        server = None
+        if dsn is None:
+            server, dsn = _start(data_dir)
+        elif data_dir is not None:
+            raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")
+        try:
+            database = Database(dsn, schema=schema, max_size=pool_size)
+        except Exception:
+            if server is not None:
+                server.stop()
+            raise
+        return cls(database, tenant=tenant, server=server, setup=setup)
+
+    @classmethod
+    def from_settings(cls, settings: Settings | None = None) -> Self:
+        """Return a ledger as the ``LANGLEDGER_*`` environment says."""
+        chosen = settings or load_settings()
+        return cls.from_conn_string(
+            _dsn_of(chosen),
+            tenant=chosen.tenant,
+            schema=chosen.db_schema,
+            pool_size=chosen.pool_size,
+            data_dir=None if chosen.database_url else chosen.data_dir,
+        )
+
+    @property
+    def dsn(self) -> str:
+        """The database's connection string."""
+        return self._database.dsn
+
+    def open(self) -> Self:
+        """Connect and bring the schema up to date; return self."""
+        self._database.open()
+        if self._setup:
+            self._database.setup()
+        return self
+
+    def close(self) -> None:
+        """Close the connections; stop the embedded server if no one else uses it."""
+        self._database.close()
+        if self._server is not None:
+            self._server.stop()
+
+    def __enter__(self) -> Self:
+        try:
+            return self.open()
+        except BaseException:
+            self.close()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def for_tenant(self, tenant: str) -> Ledger:
+        """Return a ledger of another tenant on the same connections; it need not be closed."""
+        return Ledger(self._database, tenant=tenant, setup=False)
+
+    def append(
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        thread_id: str,
+        from_start: bool = False,
+        task_id: str | None = None,
+        user_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Recorded:
+        """Record messages; see :func:`langledger.entries.append`."""
+        return self._run(
+            entries.append(
+                self._at(thread_id),
+                messages,
+                from_start=from_start,
+                task_id=task_id,
+                user_id=user_id,
+                metadata=metadata,
+            )
+        )
+
+    def history(self, thread_id: str, *, after: int = 0, until: int | None = None) -> list[Entry]:
+        """Return a thread's entries, oldest first."""
+        return self._run(entries.history(self._at(thread_id), after=after, until=until))
+
+    def count(self, thread_id: str) -> int:
+        """Return how many entries a thread has."""
+        return self._run(entries.count(self._at(thread_id)))
+
+    def threads(self, *, limit: int = 100, offset: int = 0) -> list[Row]:
+        """Return the tenant's threads, latest first, with their counts."""
+        return self._run(entries.threads(self._tenant, limit=limit, offset=offset))
+
+    def state(self, thread_id: str, *, at: int | None = None) -> WorkingState:
+        """Return a thread's working state, now or as it was after entry ``at``."""
+        return self._run(history.state_of(self._at(thread_id), at=at))
+
+    def compactions(self, thread_id: str) -> list[CompactionReport]:
+        """Return the reports of a thread's compactions, oldest first."""
+        return self._run(records.reports(self._at(thread_id)))
+
+    def _run(self, operation: Operation[T]) -> T:
+        return run(operation, self._database)
+
+
+class AsyncLedger(_Parts):
+    """The same as :class:`Ledger` for code in an event loop: its own methods are awaited.
+
+    Its connections belong to the loop it was opened in. The parts it hands out work
+    there awaited, and from other threads blocking.
+
+    Args:
+        database: An open or unopened pool; closed with the ledger.
+        tenant: Whose rows are read and written.
+        server: The embedded server the pool connects to; stopped with the ledger.
+        setup: Bring the schema up to date when opened.
+    """
+
+    def __init__(
+        self,
+        database: AsyncDatabase,
+        *,
+        tenant: str = "default",
+        server: EmbeddedServer | None = None,
+        setup: bool = True,
+    ) -> None:
+        super().__init__(database, tenant=tenant)
+        self._database = database
+        self._server = server
+        self._setup = setup
+
+    @classmethod
+    def from_conn_string(
+        cls,
+        dsn: str | None = None,
+        *,
+        tenant: str = "default",
+        schema: str = "langledger",
+        pool_size: int = 10,
+        data_dir: str | Path | None = None,
+        setup: bool = True,
+    ) -> Self:
+        """Return a ledger on a server, or without ``dsn`` on the embedded PostgreSQL.
+
+        See :meth:`Ledger.from_conn_string`. Starting the embedded server blocks.
+        """
+        server = None
+        if dsn is None:
+            server, dsn = _start(data_dir)
+        elif data_dir is not None:
+            raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")
+        database = AsyncDatabase(dsn, schema=schema, max_size=pool_size)
+        return cls(database, tenant=tenant, server=server, setup=setup)
+
+    @property
+    def dsn(self) -> str:
+        """The database's connection string."""
+        return self._database.dsn
+
+    async def open(self) -> Self:
+        """Connect and bring the schema up to date; return self."""
+        await self._database.open()
+        if self._setup:
+            await self._database.asetup()
+        return self
+
+    async def close(self) -> None:
+        """Close the connections; stop the embedded server if no one else uses it."""
+        await self._database.close()
+        if self._server is not None:
+            await asyncio.to_thread(self._server.stop)
+
+    async def __aenter__(self) -> Self:
+        try:
+            return await self.open()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def for_tenant(self, tenant: str) -> AsyncLedger:
+        """Return a ledger of another tenant on the same connections; it need not be closed."""
+        return AsyncLedger(self._database, tenant=tenant, setup=False)
+
+    async def append(
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        thread_id: str,
+        from_start: bool = False,
+        task_id: str | None = None,
+        user_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Recorded:
+        """Record messages; see :func:`langledger.entries.append`."""
+        return await self._run(
+            entries.append(
+                self._at(thread_id),
+                messages,
+                from_start=from_start,
+                task_id=task_id,
+                user_id=user_id,
+                metadata=metadata,
+            )
+        )
+
+    async def history(
+        self, thread_id: str, *, after: int = 0, until: int | None = None
+    ) -> list[Entry]:
+        """Return a thread's entries, oldest first."""
+        return await self._run(entries.history(self._at(thread_id), after=after, until=until))
+
+    async def count(self, thread_id: str) -> int:
+        """Return how many entries a thread has."""
+        return await self._run(entries.count(self._at(thread_id)))
+
+    async def threads(self, *, limit: int = 100, offset: int = 0) -> list[Row]:
+        """Return the tenant's threads, latest first, with their counts."""
+        return await self._run(entries.threads(self._tenant, limit=limit, offset=offset))
+
+    async def state(self, thread_id: str, *, at: int | None = None) -> WorkingState:
+        """Return a thread's working state, now or as it was after entry ``at``."""
+        return await self._run(history.state_of(self._at(thread_id), at=at))
+
+    async def compactions(self, thread_id: str) -> list[CompactionReport]:
+        """Return the reports of a thread's compactions, oldest first."""
+        return await self._run(records.reports(self._at(thread_id)))
+
+    async def _run(self, operation: Operation[T]) -> T:
+        return await arun(operation, self._database)
+
+
+def _start(data_dir: str | Path | None) -> tuple[EmbeddedServer, str]:
+    folder = Path(data_dir) if data_dir is not None else load_settings().data_dir
+    server = EmbeddedServer(folder)
+    return server, server.start()
+
+
+def _dsn_of(settings: Settings) -> str | None:
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value()
+    if settings.require_database_url:
+        raise ConfigurationError(
+            "LANGLEDGER_REQUIRE_DATABASE_URL is set and LANGLEDGER_DATABASE_URL is not: "
+            "set it to postgresql://..."
+        )
+    return None
