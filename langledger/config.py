@@ -21,6 +21,9 @@ PREFIX = "LANGLEDGER_"
 
 
 def _default_data_dir() -> Path:
+    # PostgreSQL does not run as root, and the user it then runs as does not get into /root.
+    if os.name == "posix" and os.geteuid() == 0:
+        return Path("/var/lib/langledger/data")
     return Path(platformdirs.user_data_dir("langledger", appauthor=False))
 
 

@@ -22,13 +22,11 @@ from typing import Self
 from langledger.database.embedded_platform import Platform, check_platform, failure
 from langledger.errors import EmbeddedPostgresError
 
-if sys.platform == "win32":  # the modules below need fcntl and pwd
-    check_platform(Platform.current())
-
-from langledger.database.embedded_account import Account, account_for
-from langledger.database.embedded_binaries import find_binaries
-from langledger.database.embedded_cluster import Cluster, prepare_home
-from langledger.database.embedded_lock import FileLock
+if sys.platform != "win32":  # these need fcntl and pwd; start() says so there
+    from langledger.database.embedded_account import Account, account_for
+    from langledger.database.embedded_binaries import find_binaries
+    from langledger.database.embedded_cluster import Cluster, prepare_home
+    from langledger.database.embedded_lock import FileLock
 
 __all__ = ["EmbeddedServer", "start_embedded"]
 

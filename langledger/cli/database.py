@@ -1,0 +1,76 @@
+"""``langledger doctor`` and ``langledger db``."""
+
+from __future__ import annotations
+
+import typer
+
+from langledger.cli.common import DatabaseUrl, DataDir, Json, opened_server, print_json
+
+__all__ = ["register"]
+
+_MARKS = {"ok": "ok", "warning": "!", "error": "ERROR"}
+
+db = typer.Typer(no_args_is_help=True, help="The database's schema.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(doctor)
+    app.add_typer(db, name="db")
+
+
+def doctor(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json = False) -> None:
+    """Check the database: versions, extensions, settings, pooler, disk."""
+    from langledger.database.doctor import diagnose
+
+    with opened_server(dsn, data_dir) as target:
+        report = diagnose(target.dsn, schema=target.settings.db_schema, data_dir=target.data_dir)
+    if as_json:
+        print_json(report.as_dict())
+    else:
+        for check in report.checks:
+            typer.echo(f"{_MARKS[check.verdict]:>5}  {check.name:<22} {check.value}")
+            if check.advice:
+                typer.echo(f"{'':>5}  {'':<22} -> {check.advice}")
+    if report.verdict == "error":
+        raise typer.Exit(1)
+
+
+@db.command()
+def upgrade(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json = False) -> None:
+    """Create the schema, or bring it up to date."""
+    from langledger.database.migrate import migrate, status
+
+    with opened_server(dsn, data_dir) as target:
+        schema = target.settings.db_schema
+        applied = [migration.label for migration in migrate(target.dsn, schema=schema)]
+        version = status(target.dsn, schema=schema).version
+    if as_json:
+        print_json({"schema": schema, "version": version, "applied": applied})
+    else:
+        for label in applied:
+            typer.echo(f"applied {label}")
+        typer.echo(f"schema {schema} is at version {version}")
+
+
+@db.command("status")
+def show_status(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json = False) -> None:
+    """Tell which version the schema is at; changes nothing."""
+    from langledger.database.migrate import status
+
+    with opened_server(dsn, data_dir) as target:
+        schema = target.settings.db_schema
+        found = status(target.dsn, schema=schema)
+    if as_json:
+        print_json(
+            {
+                "schema": schema,
+                "version": found.version,
+                "head": found.head,
+                "pending": list(found.pending),
+            }
+        )
+    else:
+        typer.echo(f"schema {schema} is at version {found.version} of {found.head}")
+        for label in found.pending:
+            typer.echo(f"pending {label}")

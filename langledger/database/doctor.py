@@ -1,0 +1,256 @@
+"""What `langledger doctor` looks at: whether this database can hold a ledger, and how well.
+
+:func:`diagnose` never writes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import psycopg
+
+from langledger.database import connection as connections
+from langledger.database.failures import translated
+from langledger.database.migrate import Status, status
+from langledger.database.pool import Database
+from langledger.database.queries import load_queries
+from langledger.errors import DatabaseError, MigrationError
+from langledger.operations import Operation, Query, Row, fetch_all, run
+
+__all__ = ["Check", "Report", "Verdict", "diagnose", "pooling"]
+
+Verdict: TypeAlias = Literal["ok", "warning", "error"]
+Pooling: TypeAlias = Literal["none", "session", "transaction"]
+
+_queries = load_queries("langledger.database")
+
+_PACKAGES = ("langledger", "psycopg", "psycopg-pool", "pgvector", "langgraph", "langchain")
+_EXTENSIONS = ("vector", "pg_trgm")
+_SETTINGS = (
+    "server_version",
+    "server_encoding",
+    "fsync",
+    "full_page_writes",
+    "synchronous_commit",
+    "transaction_read_only",
+    "max_connections",
+    "shared_buffers",
+)
+_LITTLE_DISK = 1_000_000_000  # bytes
+_ITERATIVE_SCAN = (0, 8)  # pgvector; halfvec came with 0.7
+
+# What each setting should be, how bad it is if it is not, and what to do.
+_EXPECTED: Mapping[str, tuple[str, Verdict, str]] = {
+    "server_encoding": ("UTF8", "error", "create the database with ENCODING 'UTF8'"),
+    "fsync": ("on", "error", "a power cut can destroy the database: turn fsync on"),
+    "full_page_writes": ("on", "warning", "a power cut can tear pages: turn it on"),
+    "synchronous_commit": ("on", "warning", "a crash can lose the last commits"),
+    "transaction_read_only": ("off", "error", "point the DSN at the primary"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing looked at.
+
+    Attributes:
+        name: What, in a word or two.
+        value: What was found.
+        verdict: Whether that is good.
+        advice: What to do about it; empty when it is good.
+    """
+
+    name: str
+    value: str
+    verdict: Verdict = "ok"
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All checks, and the worst verdict among them."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the checks."""
+        found = {check.verdict for check in self.checks}
+        return "error" if "error" in found else "warning" if "warning" in found else "ok"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return ``{"verdict": ..., "checks": [{"name", "value", "verdict", "advice"}]}``."""
+        return {"verdict": self.verdict, "checks": [asdict(check) for check in self.checks]}
+
+
+def diagnose(dsn: str, *, schema: str = "langledger", data_dir: Path | None = None) -> Report:
+    """Look at everything that can be seen from here.
+
+    Args:
+        dsn: The database.
+        schema: Holds the tables.
+        data_dir: Of the embedded server, when that is what the DSN names.
+
+    Returns:
+        The report; a server that cannot be reached is a check that failed, not an error.
+    """
+    checks = [*_packages(), _server(dsn, data_dir), *_disk(data_dir)]
+    try:
+        with Database(dsn, schema=schema, max_size=1, timeout=10.0) as database:
+            checks += run(_server_checks(), database)
+        checks += [_schema(dsn, schema), _pooler(dsn)]
+    except DatabaseError as error:
+        checks.append(Check(name="connection", value="failed", verdict="error", advice=str(error)))
+    return Report(checks=tuple(checks))
+
+
+def pooling(dsn: str) -> Pooling:
+    """Tell what stands between us and the server.
+
+    A pooler makes up the process number that the protocol announces. In transaction mode
+    a second client is given the server process that the first one has just used, or the
+    first one another while the second keeps it.
+
+    Raises:
+        DatabaseUnavailableError: When the server cannot be reached.
+    """
+    with connections.connect(dsn) as first, translated():
+        used = _backend(first)
+        if used == first.info.backend_pid:
+            return "none"
+        with connections.connect(dsn) as second, second.transaction():
+            shared = _backend(second) == used or _backend(first) != used
+    return "transaction" if shared else "session"
+
+
+def _backend(connection: psycopg.Connection[Row]) -> int:
+    row = connection.execute("SELECT pg_backend_pid() AS pid").fetchone()
+    return 0 if row is None else int(row["pid"])
+
+
+def _packages() -> Iterable[Check]:
+    names = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    yield Check(
+        name="packages", value=f"{names}, libpq {psycopg.pq.version_pretty(psycopg.pq.version())}"
+    )
+
+
+def _server(dsn: str, data_dir: Path | None) -> Check:
+    if data_dir is not None:
+        return Check(name="server", value=f"embedded, data in {data_dir}")
+    return Check(name="server", value=connections.address(dsn))
+
+
+def _disk(data_dir: Path | None) -> Iterable[Check]:
+    """The disk of another machine cannot be seen from here."""
+    if data_dir is None:
+        return
+    free = shutil.disk_usage(data_dir).free
+    little = free < _LITTLE_DISK
+    yield Check(
+        name="disk",
+        value=f"{_size(free)} free",
+        verdict="warning" if little else "ok",
+        advice="free some space, PostgreSQL stops when the disk is full" if little else "",
+    )
+
+
+def _server_checks() -> Operation[list[Check]]:
+    settings, extensions, situation = yield from fetch_all(
+        Query(_queries["settings"], {"names": list(_SETTINGS)}),
+        Query(_queries["extensions"], {"names": list(_EXTENSIONS)}),
+        Query(_queries["situation"]),
+    )
+    values = {row["name"]: str(row["value"]) for row in settings}
+    found = {row["name"]: row for row in extensions}
+    return [
+        Check(name="postgresql", value=values["server_version"]),
+        _vector(found.get("vector")),
+        _trigrams(found.get("pg_trgm")),
+        *(_setting(name, values[name]) for name in _EXPECTED),
+        Check(name="shared_buffers", value=values["shared_buffers"]),
+        _connections(situation[0], int(values["max_connections"])),
+        Check(name="database", value=_describe(situation[0])),
+    ]
+
+
+def _vector(row: Row | None) -> Check:
+    if row is None:
+        return Check(
+            name="pgvector",
+            value="not available",
+            verdict="error",
+            advice="install pgvector on the server (Debian: postgresql-NN-pgvector)",
+        )
+    if row["installed"] is None:
+        return Check(
+            name="pgvector",
+            value=f"{row['available']} available, not created in this database",
+            verdict="warning",
+            advice="run `langledger db upgrade`",
+        )
+    old = _numbers(row["installed"]) < _ITERATIVE_SCAN
+    return Check(
+        name="pgvector",
+        value=row["installed"],
+        verdict="warning" if old else "ok",
+        advice="filtered search needs 0.8: ALTER EXTENSION vector UPDATE" if old else "",
+    )
+
+
+def _trigrams(row: Row | None) -> Check:
+    return Check(name="pg_trgm", value="not available (optional)" if row is None else "available")
+
+
+def _setting(name: str, value: str) -> Check:
+    expected, verdict, advice = _EXPECTED[name]
+    if value == expected:
+        return Check(name=name, value=value)
+    return Check(name=name, value=value, verdict=verdict, advice=advice)
+
+
+def _connections(row: Row, most: int) -> Check:
+    few = row["sessions"] > 0.8 * most
+    return Check(
+        name="connections",
+        value=f"{row['sessions']} of {most}",
+        verdict="warning" if few else "ok",
+        advice="raise max_connections, or put a pooler in front" if few else "",
+    )
+
+
+def _describe(row: Row) -> str:
+    kind = ", a standby" if row["standby"] else ""
+    return f"{row['database']} as {row['role']}, {_size(row['bytes'])}{kind}"
+
+
+def _schema(dsn: str, schema: str) -> Check:
+    try:
+        found: Status = status(dsn, schema=schema)
+    except MigrationError as error:
+        return Check(name="schema", value=schema, verdict="error", advice=str(error))
+    value = f"{schema}, version {found.version} of {found.head}"
+    if not found.pending:
+        return Check(name="schema", value=value)
+    return Check(
+        name="schema", value=value, verdict="warning", advice="run `langledger db upgrade`"
+    )
+
+
+def _pooler(dsn: str) -> Check:
+    found = pooling(dsn)
+    value = "none, connected directly" if found == "none" else f"a pooler in {found} mode"
+    return Check(name="pooler", value=value)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".") if part.isdigit())
+
+
+def _size(number: int) -> str:
+    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.1f} MB"
