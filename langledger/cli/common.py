@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import SecretStr
@@ -19,12 +19,16 @@ from pydantic import SecretStr
 from langledger.config import Settings, load_settings
 from langledger.errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+
 __all__ = [
     "DataDir",
     "DatabaseUrl",
     "Json",
     "Target",
     "chosen_settings",
+    "message_json",
     "opened_server",
     "print_json",
     "progress",
@@ -47,6 +51,8 @@ DataDir = Annotated[
         help="Where the embedded server keeps its data; default: LANGLEDGER_DATA_DIR.",
     ),
 ]
+_ROLES = {"human": "user", "ai": "assistant"}
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -113,7 +119,26 @@ def opened_server(dsn: str | None, data_dir: Path | None) -> Generator[Target]:
 
 def print_json(value: Mapping[str, Any]) -> None:
     """Print one JSON object to stdout; what JSON does not know becomes text."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 has no bytes for
+        text = json.dumps(value, indent=2, default=str)
+    typer.echo(text)
+
+
+def message_json(message: BaseMessage) -> dict[str, Any]:
+    """Return a message as ``{"role", "content", "tool_calls"?, "tool_call_id"?}``."""
+    found: dict[str, Any] = {
+        "role": _ROLES.get(message.type, message.type),
+        "content": message.content,
+    }
+    if message.type == "tool":
+        found["tool_call_id"] = getattr(message, "tool_call_id", None)
+    calls: list[dict[str, Any]] = getattr(message, "tool_calls", [])
+    if calls:
+        found["tool_calls"] = [{"id": c["id"], "name": c["name"], "args": c["args"]} for c in calls]
+    return found
 
 
 def progress(text: str) -> None:
