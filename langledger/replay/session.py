@@ -27,7 +27,8 @@ from langledger.replay.formats.shapes import Json, ShapeError, first_problem
 
 __all__ = ["FORMATS", "Session", "SessionMessage", "load_session"]
 
-# No record is claimed by two formats; the order is that of the error message.
+# The first that recognises a record reads the file: a system line of Claude Code would
+# pass for a dumped SystemMessage too.
 FORMATS: tuple[Format, ...] = (CLAUDE_CODE, CODEX, NORMALISED, LANGCHAIN, PI, OPENAI_CHAT)
 
 # A log may open with bookkeeping lines that newer versions of its tool brought.

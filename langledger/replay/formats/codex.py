@@ -22,6 +22,7 @@ from langledger.replay.formats.building import (
     as_blocks,
     compaction_summary,
     human,
+    simplify,
     tool_result,
 )
 from langledger.replay.formats.shapes import (
@@ -271,15 +272,12 @@ def _content(content: Content) -> Content:
     """Return the Responses API's blocks as LangChain's: plain text blocks and images."""
     if isinstance(content, str):
         return content
-    blocks = [block if isinstance(block, str) else _block(block) for block in content]
-    if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].get("type") == "text":
-        return str(blocks[0]["text"])
-    return blocks
+    return simplify([block if isinstance(block, str) else _block(block) for block in content])
 
 
 def _block(block: Json) -> Json:
     kind = block.get("type")
-    if kind in ("input_text", "output_text", "text") and isinstance(block.get("text"), str):
+    if kind in ("input_text", "output_text", "text"):
         return {"type": "text", "text": block["text"]}
     if kind == "input_image" and isinstance(block.get("image_url"), str):
         return {"type": "image_url", "image_url": {"url": block["image_url"]}}

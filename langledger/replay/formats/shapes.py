@@ -141,7 +141,16 @@ def content_of(record: Json, key: str = "content") -> Content:
     for position, block in enumerate(cast("list[Any]", value)):
         if not isinstance(block, str | dict):
             raise ShapeError(f"{key}[{position}]", "text or a block", block)
+        if isinstance(block, dict):
+            _check_block(cast("Json", block), f"{key}[{position}]")
     return cast("Content", value)
+
+
+def _check_block(block: Json, where: str) -> None:
+    """Refuse a text block without text: LangChain and everything after rely on it."""
+    if block.get("type") in ("text", "input_text", "output_text"):
+        with at(where):
+            text(block, "text")
 
 
 def known(**values: Any) -> Json:
