@@ -11,7 +11,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 
 from langledger.compaction.pairing import Tracked, Unit, call_ids, units_of
 from langledger.compaction.view import Cut, head_message, merge_system, shown, shown_messages
@@ -24,6 +30,7 @@ __all__ = ["Session", "Sessions", "View"]
 
 # Fewer tokens than this share of our own count is a provider's misreport, not a measurement.
 _PLAUSIBLE_USAGE = 0.6
+_OPENING = "[The conversation opens with the assistant.]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +125,9 @@ class Session:
             for message in shown_messages(unit, self.cut):
                 messages.append(message)
                 tokens += self._tokens(message, unit)
+        if messages and isinstance(messages[0], AIMessage):  # some providers take no such request
+            messages.insert(0, HumanMessage(_OPENING, id="langledger-opening"))
+            tokens += self.count(messages[0])
         return View(merge_system(system, systems), messages, tokens)
 
     def shown_tokens(self, item: Tracked) -> int:

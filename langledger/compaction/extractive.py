@@ -1,0 +1,249 @@
+"""A summary without a model: what was said, in the words it was said in.
+
+Deterministic, and safe to be read by a model: each line is a record of who said or did
+what and ends with the entries it came from; nothing in it is an order, and only the
+user's own messages are quoted as the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage
+
+from langledger.compaction.findings import Finding, Section, findings_of
+from langledger.compaction.sentences import clip, lines_of, one_line, sentences, words
+from langledger.compaction.transcript import (
+    is_request,
+    readable_text,
+    serialise_for_summary,
+    split_for_summary,
+)
+from langledger.tokens import count_text, count_texts, cut_text
+from langledger.tokens.text import well_formed
+
+__all__ = ["extract_summary", "serialise_for_summary", "split_for_summary"]
+
+_REQUEST_SHARE = 0.5
+_MOST_FOR_REQUESTS = 0.9
+_LEAST_PER_REQUEST = 22  # tokens that a shortened request needs to say anything
+_EDGE_WEIGHT = 4  # the first and the newest request get this many times the others' room
+_SAME = 0.75
+_SECTION_SHARE = {Section.WORK: 0.7, Section.ERRORS: 0.35, Section.OPEN: 0.2, Section.COMMANDS: 0.3}
+_LONGEST_REQUEST = 20_000  # characters looked at
+
+
+def extract_summary(messages: Sequence[tuple[int, BaseMessage]], *, max_tokens: int) -> str:
+    """Summarise messages by their own most telling lines.
+
+    All user requests come first: verbatim while there is room, then shortened, the first and
+    the newest last. What remains goes to conclusions, test results, errors, open points and
+    commands by score, in the order of the conversation within each kind.
+
+    Args:
+        messages: Each with its entry's seq, in order. Human messages with
+            ``additional_kwargs["synthetic"]`` are not the user's and are left out.
+        max_tokens: The most tokens the summary has.
+
+    Returns:
+        Lines that each end with their source, such as ``[#17]`` or ``[#4, #9]``; empty where there
+        is nothing to say or no room to say it.
+    """
+    requests = _requests(messages)
+    findings = findings_of(messages) or _last_resort(messages)
+    lines = [_render(finding) for finding in findings]
+    costs = [count + 1 for count in count_texts(lines)]
+    room = _room_for_requests(len(requests), sum(costs), max_tokens)
+    asked = _request_lines(requests, room)
+    left = max_tokens - sum(count + 1 for count in count_texts(asked))
+    chosen = _choose(findings, costs, left)
+    chosen.sort(key=lambda i: (findings[i].section, findings[i].seqs[-1], i))
+    droppable = sorted(chosen, key=lambda i: (findings[i].score, -i))
+    return _join(asked, {i: lines[i] for i in chosen}, droppable, max_tokens)
+
+
+def _join(
+    asked: list[str], chosen: dict[int, str], droppable: Iterable[int], max_tokens: int
+) -> str:
+    """Join the lines; where the seams made it too long, drop the least first."""
+    candidates = iter(droppable)
+    while True:
+        text = "\n".join([*asked, *chosen.values()])
+        if count_text(text) <= max_tokens:
+            return text
+        least = next(candidates, None)
+        if least is not None:
+            del chosen[least]
+        elif asked:
+            asked.pop(len(asked) // 2)
+        else:
+            return ""
+
+
+# --- what the user asked ---------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Request:
+    seqs: list[int]
+    text: str
+    label: str = "The user then said"
+
+
+def _requests(messages: Sequence[tuple[int, BaseMessage]]) -> list[_Request]:
+    """Return what the user said, in order, the same words once."""
+    by_text: dict[str, _Request] = {}
+    for seq, message in messages:
+        if is_request(message):
+            text = one_line(_readable(readable_text(message)))
+            if text in by_text:
+                by_text[text].seqs.append(seq)
+            elif text:
+                by_text[text] = _Request([seq], text)
+    requests = sorted(by_text.values(), key=lambda request: request.seqs[-1])
+    if requests:
+        requests.sort(key=lambda request: request.seqs[0])
+        requests[0].label = "The user asked"
+    return requests
+
+
+def _readable(text: str) -> str:
+    if len(text) <= _LONGEST_REQUEST:
+        return text
+    return f"{text[: _LONGEST_REQUEST // 2]} … {text[-_LONGEST_REQUEST // 2 :]}"
+
+
+def _room_for_requests(number: int, rest: int, max_tokens: int) -> int:
+    wanted = max(int(max_tokens * _REQUEST_SHARE), max_tokens - rest, number * _LEAST_PER_REQUEST)
+    return min(wanted, int(max_tokens * _MOST_FOR_REQUESTS) if rest else max_tokens)
+
+
+def _request_lines(requests: list[_Request], room: int) -> list[str]:
+    """Write each request, shortened where they do not all fit."""
+    kept, skipped = _keep_requests(requests, room)
+    lines = [_request_line(request, request.text) for request in kept]
+    costs = [count + 1 for count in count_texts(lines)]
+    if skipped:
+        note = (
+            f"- The user sent {len(skipped)} more messages, not quoted here {_refs(_seqs(skipped))}"
+        )
+        room -= count_text(note) + 1
+        lines.insert(1, note)
+    shares = _shares(costs, room)
+    for index, (request, cost, share) in enumerate(zip(kept, costs, shares, strict=True)):
+        if cost > share:
+            line = _shortened(request, share)
+            lines[index + (1 if skipped and index else 0)] = line
+    return [line for line in lines if line]
+
+
+def _keep_requests(requests: list[_Request], room: int) -> tuple[list[_Request], list[_Request]]:
+    """Where there is not even a little room for each, keep the first and the newest."""
+    most = max(2, room // _LEAST_PER_REQUEST - 1)
+    if len(requests) <= most:
+        return requests, []
+    return [requests[0], *requests[-(most - 1) :]], requests[1 : -(most - 1)]
+
+
+def _shares(costs: list[int], room: int) -> list[int]:
+    """Divide the room: who needs less than an equal part leaves the rest to the others."""
+    weights = [_EDGE_WEIGHT if i in {0, len(costs) - 1} else 1 for i in range(len(costs))]
+    shares = [0] * len(costs)
+    open_ones = sorted(range(len(costs)), key=lambda i: (costs[i] / weights[i], i))
+    weight = sum(weights)
+    for index in open_ones:
+        shares[index] = min(costs[index], room * weights[index] // weight)
+        room -= shares[index]
+        weight -= weights[index]
+    return shares
+
+
+def _request_line(request: _Request, text: str) -> str:
+    return f'- {request.label}: "{text}" {_refs(request.seqs)}'
+
+
+def _shortened(request: _Request, tokens: int) -> str:
+    """Keep the first sentences, and the last where a long text leads to it."""
+    room = tokens - count_text(_request_line(request, "")) - 2
+    if room < 4:
+        return ""
+    parts = sentences(request.text) or [request.text]
+    kept = _leading(parts, room * 3 // 4)
+    tail = parts[-1] if kept < len(parts) else ""
+    text = " ".join(parts[:kept])
+    if kept and tail and count_text(f"{text} … {tail}") <= room:
+        return _request_line(request, f"{text} … {tail}")
+    if kept and count_text(text) > room // 3:
+        return _request_line(request, f"{text} …")
+    return _request_line(request, f"{cut_text(request.text, room).rstrip()}…")
+
+
+def _leading(parts: list[str], room: int) -> int:
+    for index, cost in enumerate(count_texts(parts)):
+        room -= cost + 1
+        if room < 0:
+            return index
+    return len(parts)
+
+
+# --- what was done and found -------------------------------------------------------------------
+
+
+def _render(finding: Finding) -> str:
+    times = f" ({len(finding.seqs)} times)" if len(finding.seqs) > 1 else ""
+    return well_formed(f"- {finding.label}: {finding.text}{times} {_refs(finding.seqs)}")
+
+
+def _refs(seqs: Sequence[int]) -> str:
+    unique = sorted(set(seqs))
+    shown = unique if len(unique) <= 3 else [unique[0], unique[-2], unique[-1]]
+    return f"[{', '.join(f'#{seq}' for seq in shown)}]"
+
+
+def _seqs(requests: Iterable[_Request]) -> list[int]:
+    return [seq for request in requests for seq in request.seqs]
+
+
+def _choose(findings: list[Finding], costs: list[int], room: int) -> list[int]:
+    """Take findings by score while they fit; first within each section's share, then beyond."""
+    ranked = sorted(
+        range(len(findings)), key=lambda i: (-findings[i].score, -findings[i].seqs[-1], i)
+    )
+    caps = {section: int(room * share) for section, share in _SECTION_SHARE.items()}
+    chosen: list[int] = []
+    seen: list[frozenset[str]] = []
+    for limited in (True, False):
+        for index in ranked:
+            section, cost = findings[index].section, costs[index]
+            if index in chosen or cost > room or (limited and cost > caps[section]):
+                continue
+            content = words(findings[index].text)
+            if any(_same(content, other) for other in seen):
+                continue
+            chosen.append(index)
+            seen.append(content)
+            caps[section] -= cost
+            room -= cost
+    return chosen
+
+
+def _same(first: frozenset[str], second: frozenset[str]) -> bool:
+    return len(first & second) >= _SAME * min(len(first), len(second)) > 0
+
+
+def _last_resort(messages: Sequence[tuple[int, BaseMessage]]) -> list[Finding]:
+    """Where nothing stands out, say how each message that is not the user's ends."""
+    found: list[Finding] = []
+    for seq, message in messages:
+        if is_request(message) or message.type in {"human", "system"}:
+            continue
+        last = next(reversed([*lines_of(readable_text(message))]), "")
+        who = (
+            "The assistant wrote"
+            if message.type == "ai"
+            else f"Output of {message.name or 'a tool'}"
+        )
+        if last:
+            found.append(Finding(Section.WORK, [seq], who, clip(one_line(last), 200), seq))
+    return found
