@@ -1,0 +1,1 @@
+"""The working state: what a task's tool calls and words left behind, as typed records."""

@@ -1,0 +1,240 @@
+"""Fold a history of messages into the working state, without a model.
+
+A call takes effect when its result is there and says neither error nor refusal. The fold is
+incremental and deterministic: the state carries everything the next message needs, so that a
+history folded in parts, through JSON, gives the state of the whole.
+
+Results of parallel calls may arrive in any order. What two calls both change is decided by
+their place in the history, never by which result came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from langledger.state.files import FilesTouched
+from langledger.state.known import Known
+from langledger.state.records import (
+    CommandRecord,
+    LastAction,
+    PendingCall,
+    PlannedChange,
+    PlannedRead,
+    Position,
+    ReadRecord,
+    WorkingState,
+)
+from langledger.state.results import Verdict, judge, opened_file, result_text
+from langledger.state.steplist import StepList
+from langledger.state.toolcalls import Surroundings, plan_call
+
+__all__ = ["StateFold", "fold"]
+
+MAX_PENDING = 128
+MAX_COMMANDS = 300
+MAX_READS = 500
+MAX_RANGES = 12
+MAX_SOURCES = 20
+
+_SHELL_WAS_RESET = "Shell cwd was reset to"
+
+
+def fold(
+    messages: Iterable[tuple[int, BaseMessage]], base: WorkingState | None = None
+) -> WorkingState:
+    """Return the working state after some messages.
+
+    Args:
+        messages: Each with the seq of its entry, oldest first.
+        base: The state before them; it is not changed.
+    """
+    folding = StateFold(base)
+    for source, message in messages:
+        folding.add(message, source)
+    return folding.state
+
+
+class StateFold:
+    """Keeps a working state up to date, one message at a time.
+
+    Args:
+        state: The state so far; it is not changed.
+        cwd: The session's directory, to which paths are made relative. A state that
+            already has one keeps it.
+    """
+
+    def __init__(self, state: WorkingState | None = None, *, cwd: str | None = None) -> None:
+        self._state = WorkingState() if state is None else state.snapshot()
+        if self._state.cwd is None and cwd:
+            self._state.cwd = cwd
+
+    @property
+    def state(self) -> WorkingState:
+        """The state so far: a snapshot that later messages do not change."""
+        return self._state.snapshot()
+
+    def add(self, message: BaseMessage, source: int) -> None:
+        """Take in the next message.
+
+        Args:
+            message: An AI message's calls are noted, a tool message settles one of them;
+                other messages change nothing.
+            source: Seq of the message's entry.
+        """
+        if isinstance(message, AIMessage):
+            self._calls(message, source)
+        elif isinstance(message, ToolMessage):
+            self._result(message)
+
+    def _calls(self, message: AIMessage, source: int) -> None:
+        self._prune()
+        state = self._state
+        planned: dict[str, tuple[str, ...]] = {}
+        known = Known(state.files_touched, planned, _last_commit(state))
+        around = Surroundings(known=known, base=state.cwd, shell=state.shell_cwd)
+        for index, call in enumerate(_calls_of(message)):
+            pending = plan_call(
+                tool=call.get("name"),
+                args=call.get("args"),
+                call_id=call.get("id"),
+                position=(source, index),
+                around=around,
+            )
+            planned |= {change.path: change.writes for change in pending.changes if change.writes}
+            self._state.pending.append(pending)
+            self._last_action(pending, None)
+
+    def _result(self, message: ToolMessage) -> None:
+        call = self._take(message.tool_call_id)
+        if call is None:
+            return
+        text = result_text(message)
+        verdict = judge(
+            text,
+            failed=message.status == "error",
+            shell=bool(call.command),
+            programs={change.program for change in call.changes},
+        )
+        self._last_action(call, verdict)
+        if call.command:
+            self._command(call, verdict)
+        if verdict.status == "ok" and _SHELL_WAS_RESET in text[-500:]:
+            self._shell_directory(call, None)
+        elif verdict.status == "ok" and call.cwd:
+            self._shell_directory(call, call.cwd)
+        self._apply(call, verdict, text)
+
+    def _take(self, call_id: str) -> PendingCall | None:
+        """Remove and return the call a result answers: of those with its id, the newest turn's."""
+        pending = self._state.pending
+        same = [call for call in pending if call.id == call_id]
+        if not same:
+            return None
+        newest = max(call.source for call in same)
+        call = next(call for call in same if call.source == newest)
+        pending.remove(call)
+        return call
+
+    def _apply(self, call: PendingCall, verdict: Verdict, text: str) -> None:
+        happened = [change for change in call.changes if _happened(change, call, verdict)]
+        if happened:
+            files = FilesTouched(self._state, call, text=text, opened=opened_file(text))
+            for change in happened:
+                files.apply(change)
+        if verdict.status != "ok":
+            return
+        for read in call.reads:
+            self._read(read, call)
+        if call.steps or call.replaces_steps:
+            StepList(self._state).apply(call, text)
+
+    def _last_action(self, call: PendingCall, verdict: Verdict | None) -> None:
+        last = self._state.last_action
+        if last is None or call.position >= last.position:
+            self._state.last_action = LastAction(
+                tool=call.tool,
+                args=call.args,
+                status=verdict.status if verdict else "pending",
+                result=verdict.line if verdict else "",
+                source=call.source,
+                index=call.index,
+            )
+
+    def _command(self, call: PendingCall, verdict: Verdict) -> None:
+        if verdict.status == "refused":
+            return
+        before = self._state.commands.get(call.command)
+        sources = (*(before.sources if before else ()), call.source)
+        record = CommandRecord(
+            command=call.command,
+            kind=call.kind,
+            runs=(before.runs if before else 0) + 1,
+            failures=(before.failures if before else 0) + (verdict.status == "failed"),
+            sources=tuple(sorted(set(sources))[-MAX_SOURCES:]),
+        )
+        if before is not None and before.position > call.position:
+            update = before.model_dump(include={"ok", "exit_code", "outcome", "index"})
+        else:
+            told = {"ok": verdict.status == "ok", "exit_code": verdict.exit_code}
+            update = {**told, "outcome": verdict.line, "index": call.index}
+        self._state.commands[call.command] = record.model_copy(update=update)
+
+    def _read(self, read: PlannedRead, call: PendingCall) -> None:
+        reads = self._state.files_read
+        before = reads.get(read.path)
+        ranges = before.ranges if before else ()
+        at = max(call.position, (before.source, before.index) if before else call.position)
+        reads[read.path] = ReadRecord(
+            ranges=tuple(sorted({*ranges, read.range}))[:MAX_RANGES],
+            reads=(before.reads if before else 0) + 1,
+            source=at[0],
+            index=at[1],
+        )
+
+    def _shell_directory(self, call: PendingCall, directory: str | None) -> None:
+        if call.position > self._state.shell_position:
+            self._state.shell_cwd = directory
+            self._state.shell_position = call.position
+
+    def _prune(self) -> None:
+        """Drop the oldest of what is capped; done between turns, so that order cannot matter."""
+        state = self._state
+        del state.pending[:-MAX_PENDING]
+        StepList(state).prune()
+        if len(state.commands) > MAX_COMMANDS:
+            ranked = sorted(
+                state.commands.values(), key=lambda c: (c.kind != "other", c.position, c.command)
+            )
+            for record in ranked[:-MAX_COMMANDS]:
+                del state.commands[record.command]
+        if len(state.files_read) > MAX_READS:
+            oldest = sorted(state.files_read, key=lambda p: (state.files_read[p].source, p))
+            for path in oldest[:-MAX_READS]:
+                del state.files_read[path]
+
+
+def _calls_of(message: AIMessage) -> list[dict[str, Any]]:
+    """Return a message's calls, those whose arguments could not be parsed after the others."""
+    calls = cast("list[Any]", [*(message.tool_calls or ()), *(message.invalid_tool_calls or ())])
+    return [call for call in calls if isinstance(call, dict)]
+
+
+def _last_commit(state: WorkingState) -> Position:
+    commits = (c.position for c in state.commands.values() if c.kind == "commit" and c.ok)
+    return max(commits, default=(-1, -1))
+
+
+def _happened(change: PlannedChange, call: PendingCall, verdict: Verdict) -> bool:
+    """Whether a planned change was made.
+
+    A script that failed has run up to its last command, so what came before counts, unless
+    the program that should have done it complained.
+    """
+    if change.program in verdict.complaints:
+        return False
+    if verdict.status == "ok":
+        return True
+    return verdict.status == "failed" and bool(call.command) and not change.last

@@ -1,0 +1,47 @@
+"""What is known of files when a command is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from langledger.state.paths import is_within
+from langledger.state.records import FileRecord, Position
+
+__all__ = ["Known"]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the state knows of files, for patterns, directories and scripts.
+
+    Attributes:
+        files: The files touched so far.
+        planned: What running the files would change that the same turn is about to write.
+        committed: The position of the newest commit; later changes can be taken back.
+    """
+
+    files: Mapping[str, FileRecord]
+    planned: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    committed: Position = (-1, -1)
+
+    def writes(self, path: str) -> tuple[str, ...]:
+        """Return the files that running or applying the file would change."""
+        if path in self.planned:
+            return self.planned[path]
+        return self.files[path].writes if path in self.files else ()
+
+    def matching(self, pattern: str) -> list[str]:
+        """Return the known files a shell pattern stands for."""
+        depth = pattern.count("/")
+        return [f for f in self.files if f.count("/") == depth and fnmatchcase(f, pattern)]
+
+    def restorable(self, path: str) -> list[str]:
+        """Return the files at or below the path that have changes to take back."""
+        return [
+            name
+            for name, record in self.files.items()
+            if (name == path or is_within(name, path))
+            and record.actions[-1].position > self.committed
+        ]

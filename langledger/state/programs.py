@@ -1,0 +1,217 @@
+"""What the usual programs do to the files named on their command line.
+
+Pure tables and small readers of arguments; where a path leads is for the caller to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from langledger.state.argv import operands, option_values
+from langledger.state.records import FileAction
+
+__all__ = ["Effect", "file_effects", "file_reads"]
+
+Arguments = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One thing a program does to one path as it was written.
+
+    Attributes:
+        many: Several paths were given, so that the target of a move is a directory.
+    """
+
+    action: FileAction
+    path: str
+    other: str | None = None
+    many: bool = False
+
+
+def file_effects(program: str, arguments: Arguments) -> list[Effect]:
+    """Return what the program does to files, as far as its arguments tell.
+
+    Args:
+        program: Name without its directory.
+        arguments: What follows it.
+    """
+    effects = _EFFECTS.get(program)
+    if effects is not None:
+        return effects(arguments)
+    if program in _FORMATTERS and _FORMATTERS[program](set(arguments)):
+        return [Effect("edit", path) for path in operands(arguments) if _looks_like_file(path)]
+    return []
+
+
+def file_reads(program: str, arguments: Arguments) -> list[tuple[str, str]]:
+    """Return the files the program prints, each with the range of lines."""
+    if program in ("cat", "nl", "less", "more", "bat", "batcat"):
+        return [(path, "all") for path in operands(arguments)]
+    if program in ("head", "tail"):
+        lines = next((a.lstrip("-n") for a in arguments if re.fullmatch(r"-?n?\d+", a)), "10")
+        paths = operands(arguments, valued=("-n", "-c", "--lines"))
+        return [(path, f"{program} {lines}") for path in paths]
+    if program == "sed" and arguments[:1] == ["-n"] and len(arguments) > 2:
+        span = re.fullmatch(r"(\d+),(\d+)p", arguments[1])
+        return [(path, f"{span[1]}-{span[2]}") for path in arguments[2:]] if span else []
+    return []
+
+
+def _delete(arguments: Arguments) -> list[Effect]:
+    return [Effect("delete", path) for path in operands(arguments)]
+
+
+def _create(arguments: Arguments) -> list[Effect]:
+    valued = ("-d", "-r", "-t", "--date", "--reference")
+    return [Effect("create", path) for path in operands(arguments, valued=valued)]
+
+
+def _tee(arguments: Arguments) -> list[Effect]:
+    append = "-a" in arguments or "--append" in arguments
+    return [Effect("edit" if append else "write", path) for path in operands(arguments)]
+
+
+def _two_ended(action: FileAction) -> Callable[[Arguments], list[Effect]]:
+    """Programs called with sources and, last, a target."""
+
+    def effects(arguments: Arguments) -> list[Effect]:
+        valued = ("-t", "--target-directory", "-m", "-o", "-g", "-S")
+        paths = operands(arguments, valued=valued)
+        into = option_values(arguments, "-t", "--target-directory")
+        if into:
+            target = into[0] + "/"
+        elif len(paths) >= 2:
+            target = paths.pop()
+        else:
+            return []
+        return [Effect(action, target, path, many=len(paths) > 1) for path in paths]
+
+    return effects
+
+
+def _sed(arguments: Arguments) -> list[Effect]:
+    in_place = any(re.match(r"-[nErsuz]*i|--in-place", a) for a in arguments)
+    scripted = any(re.match(r"-[nErsuzi]*[ef]\Z|--expression|--file", a) for a in arguments)
+    if not in_place:
+        return []
+    # BSD sed takes the suffix as a word of its own, which is empty
+    paths = [path for path in operands(arguments, valued=_SED_VALUED) if path]
+    return [Effect("edit", path) for path in (paths if scripted else paths[1:])]
+
+
+_SED_VALUED = ("-e", "-f", "-ne", "-Ee", "-ie", "--expression", "--file", "-l")
+
+
+def _one_liner(arguments: Arguments) -> list[Effect]:
+    """``perl -i -pe script files`` and ruby's alike."""
+    if not any(re.match(r"-[0-9a-hj-zA-Z]*i", a) for a in arguments):
+        return []
+    paths: list[str] = []
+    skip = scripted = False
+    for argument in arguments:
+        if skip:
+            skip = False
+        elif re.match(r"-\w*[eE]\Z", argument):
+            skip = scripted = True
+        elif not argument.startswith("-"):
+            paths.append(argument)
+    return [Effect("edit", path) for path in paths if scripted]
+
+
+def _awk(arguments: Arguments) -> list[Effect]:
+    if "inplace" not in arguments and "-iinplace" not in arguments:
+        return []
+    paths = operands(arguments, valued=("-i", "-v", "-F", "-f"))
+    return [Effect("edit", path) for path in paths[1:]]
+
+
+def _option(*names: str) -> Callable[[Arguments], list[Effect]]:
+    """Programs that write to the file an option names."""
+
+    def effects(arguments: Arguments) -> list[Effect]:
+        return [Effect("write", value) for value in option_values(arguments, *names)]
+
+    return effects
+
+
+def _dd(arguments: Arguments) -> list[Effect]:
+    return [Effect("write", a[3:]) for a in arguments if a.startswith("of=")]
+
+
+def _truncate(arguments: Arguments) -> list[Effect]:
+    return [Effect("edit", path) for path in operands(arguments, valued=("-s", "-r", "--size"))]
+
+
+def _git(arguments: Arguments) -> list[Effect]:
+    arguments = _without_git_options(arguments)
+    command, rest = "".join(arguments[:1]), arguments[1:]
+    if command == "rm" and "--cached" not in rest:
+        return _delete(rest)
+    if command == "mv":
+        return _two_ended("rename")(rest)
+    if command in ("checkout", "restore") and "--staged" not in rest and "-b" not in rest:
+        paths = rest[list(rest).index("--") + 1 :] if "--" in rest else operands(rest)
+        return [Effect("restore", path) for path in paths]
+    if command == "reset" and "--hard" in rest:
+        return [Effect("restore", ".")]
+    return []
+
+
+def _without_git_options(arguments: Arguments) -> Arguments:
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        at += 2 if arguments[at] in ("-C", "-c", "--git-dir", "--work-tree") else 1
+    return arguments[at:]
+
+
+_EFFECTS: dict[str, Callable[[Arguments], list[Effect]]] = {
+    "rm": _delete,
+    "unlink": _delete,
+    "trash": _delete,
+    "touch": _create,
+    "tee": _tee,
+    "sponge": _tee,
+    "mv": _two_ended("rename"),
+    "cp": _two_ended("write"),
+    "install": _two_ended("write"),
+    "ln": _two_ended("create"),
+    "sed": _sed,
+    "gsed": _sed,
+    "perl": _one_liner,
+    "ruby": _one_liner,
+    "awk": _awk,
+    "gawk": _awk,
+    "dd": _dd,
+    "truncate": _truncate,
+    "curl": _option("-o", "--output"),
+    "wget": _option("-O", "--output-document"),
+    "git": _git,
+}
+
+
+def _with(*flags: str) -> Callable[[set[str]], bool]:
+    return lambda given: bool(given & set(flags))
+
+
+def _unless(*flags: str) -> Callable[[set[str]], bool]:
+    return lambda given: not given & set(flags)
+
+
+_FORMATTERS: dict[str, Callable[[set[str]], bool]] = {
+    **dict.fromkeys(("gofmt", "goimports", "gofumpt", "shfmt"), _with("-w", "-l -w")),
+    **dict.fromkeys(("autopep8", "yapf", "clang-format"), _with("-i", "--in-place")),
+    **dict.fromkeys(("black", "isort", "rustfmt", "stylua"), _unless("--check", "--diff")),
+    **dict.fromkeys(("nixfmt", "alejandra", "swiftformat"), _unless("--check", "-c")),
+    "prettier": _with("--write", "-w"),
+    "eslint": _with("--fix"),
+    "biome": _with("--write", "--fix", "--apply"),
+    "ruff": lambda given: "--fix" in given or ("format" in given and "--check" not in given),
+    "rubocop": _with("-a", "-A", "--autocorrect", "--autocorrect-all"),
+}
+
+
+def _looks_like_file(path: str) -> bool:
+    return re.search(r"[^/.]\.\w{1,8}\Z", path) is not None

@@ -1,0 +1,176 @@
+"""Whether a call worked, read from its result.
+
+The message's own status decides where it says ``error``. Where it does not, most agents still
+tell in words: refusals and errors begin the text, exit codes stand at its head or its end.
+Only those places are read, since the middle is whatever a file or a program contained.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.messages import ToolMessage
+
+from langledger.state.records import Outcome
+from langledger.state.text import one_line
+
+__all__ = ["Verdict", "judge", "opened_file", "result_text"]
+
+MAX_TEXT = 20_000
+"""Characters of a result that are read from its start; of its end a tenth of that."""
+
+_REFUSED = re.compile(
+    r"doesn't want to proceed|tool use was rejected"
+    r"|(?:user|human) (?:has )?(?:rejected|denied|declined|cancell?ed|refused)"
+    r"|(?:rejected|denied|declined|cancell?ed|refused) by (?:the )?user"
+    r"|request interrupted by user|permission to use .{0,80} (?:has been )?denied|blocked by\b"
+    r"|(?:was )?not (?:been )?approved|requires approval",
+    re.IGNORECASE,
+)
+_DONE = re.compile(
+    r"\b(?:has|have) been (?:\w+ )?(?:updated|edited|created|written|replaced|saved|deleted|moved"
+    r"|modified|overwritten|inserted|copied|applied|renamed)\b|(?<!un)\bsuccess(?:ful(?:ly)?)?\b"
+    r"|^(?:Applied edit|Updated|Wrote|Created|Edited|Deleted|Moved|Text replaced|OK)\b"
+    r"|\b(?:file|edit|patch|changes?) (?:written|applied|saved)\b|^\[File: ",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FAILED_AT_START = re.compile(
+    r"(?:\W|\b(?:text|tool|the|your|result)\b)*"
+    r"(?:error\b|\w*Error: |exception|traceback|failed\b"
+    r"|fatal:|invalid\b|cannot\b|could not\b|can't\b|unable to|unknown\b|no such file|not found"
+    r"|permission denied|access denied|access to|tool_use_error|missing\b|no changes|no match"
+    r"|no replacement|multiple (?:occurrences|matches)|found \d+ (?:matches|occurrences)"
+    r"|\w+ verification failed|proposed edit has introduced|refus|timed? ?out|E[A-Z]{4,}:)",
+    re.IGNORECASE,
+)
+_FAILED_WITHIN = re.compile(
+    r"not found in|did not appear|no replacement was performed|verification failed"
+    r"|introduced new syntax error|is not unique|already exists in|does not exist"
+    r"|has not been read yet|modified since|must be unique",
+    re.IGNORECASE,
+)
+_EXIT_AT_START = re.compile(
+    r"^(?:exit code:? |process exited with code |<returncode>|exit status:? )(-?\d{1,5})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_EXIT_AT_END = re.compile(
+    r"(?:exit(?:ed)?(?: with)?(?: exit)?(?: code| status)?:? ?|\"exit_code\": ?)(-?\d{1,5})"
+    r"(?=[\s)\].,\"}]*(?:duration\w*\W+[\d.]+\W*)?\Z)",
+    re.IGNORECASE,
+)
+_NO_START = re.compile(r"script failed|command timed out|timeout\b", re.IGNORECASE)
+_OPENED = re.compile(r"^\[File: (.+?) \(\d+ lines", re.MULTILINE)
+_TROUBLE = re.compile(r"error|fail|exception|panic|fatal|not found|denied|refused", re.IGNORECASE)
+_FRAME = re.compile(
+    r"\s*(?:</?(?:returncode|output|tool_use_error)>|```|exit code:? -?\d+|chunk id:|wall time"
+    r"|process exited|original token count|output:\s*$|script (?:completed|failed|running)"
+    r"|\[command finished|command exited with|\(no output\)|\[python interpreter|root@"
+    r"|total output)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a call ended.
+
+    Attributes:
+        status: Whether it worked.
+        exit_code: Of a shell command, where told.
+        line: The result on one line.
+        complaints: The programs that reported an error of their own.
+    """
+
+    status: Outcome
+    exit_code: int | None = None
+    line: str = ""
+    complaints: frozenset[str] = frozenset()
+
+
+def result_text(message: ToolMessage) -> str:
+    """Return the text of a result; the text blocks where it has several."""
+    content = cast("Any", message.content)
+    if isinstance(content, str):
+        return content
+    parts: list[str] = []
+    for block in cast("list[Any]", content if isinstance(content, list) else []):
+        text = cast("dict[str, Any]", block).get("text") if isinstance(block, dict) else block
+        if isinstance(text, str):
+            parts.append(text)
+    return "\n".join(parts)
+
+
+def judge(
+    text: str, *, failed: bool, shell: bool, programs: Collection[str] = frozenset()
+) -> Verdict:
+    """Return how a call ended.
+
+    Args:
+        text: Its result.
+        failed: The message says that it is an error.
+        shell: It was a shell command, whose output says what it likes.
+        programs: The programs whose complaints are looked for.
+    """
+    head, tail = text[:MAX_TEXT], text[-MAX_TEXT // 10 :]
+    start = head[:600].lstrip()
+    code = _exit_code(start, tail) if shell else None
+    if _REFUSED.search(start[:400]) if failed else _REFUSED.match(_unframed(start)):
+        status: Outcome = "refused"
+    elif shell:
+        wrong = failed or code not in (None, 0) or _NO_START.match(start)
+        status = "failed" if wrong else "ok"
+    else:
+        status = "failed" if failed or _says_failed(head) else "ok"
+    return Verdict(
+        status=status,
+        exit_code=code,
+        line=_line(head, tail, shell=shell, ok=status == "ok"),
+        complaints=_complaints(head + "\n" + tail, programs),
+    )
+
+
+def opened_file(text: str) -> str | None:
+    """Return the file that an editor says it has open."""
+    match = _OPENED.search(text[:4000])
+    return match[1] if match else None
+
+
+def _exit_code(start: str, tail: str) -> int | None:
+    match = _EXIT_AT_START.search(start) or _EXIT_AT_END.search(tail)
+    return int(match[1]) if match else None
+
+
+def _unframed(start: str) -> str:
+    """Return the start of a result without a code fence or a tag around it."""
+    return re.sub(r"\A(?:\s|```\w*|<\w+>|error:|the user\b|\[)+", "", start, flags=re.IGNORECASE)
+
+
+def _says_failed(head: str) -> bool:
+    if _DONE.search(head[:400]) and not _FAILED_AT_START.match(head):
+        return False
+    return bool(_FAILED_AT_START.match(head) or _FAILED_WITHIN.search(head))
+
+
+def _line(head: str, tail: str, *, shell: bool, ok: bool) -> str:
+    """Return the one line that tells most: of a program the last, of a failure the trouble."""
+    lines = [line for line in (tail if shell else head).splitlines() if line.strip()]
+    telling = [line for line in lines if not _FRAME.match(line)]
+    if not telling:
+        return ""
+    if shell and not ok:
+        trouble = [line for line in telling if _TROUBLE.search(line)]
+        return one_line((trouble or telling)[-1])
+    return one_line(telling[-1] if shell else telling[0])
+
+
+def _complaints(text: str, programs: Collection[str]) -> frozenset[str]:
+    named = {program for program in programs if program}
+    return frozenset(
+        program
+        for program in named
+        if f"{program}: " in text
+        and re.search(rf"^(?:\S*sh: (?:line \d+: )?)?{re.escape(program)}: ", text, re.MULTILINE)
+    )

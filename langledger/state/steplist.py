@@ -1,0 +1,99 @@
+"""Apply changes to the agent's list of steps."""
+
+from __future__ import annotations
+
+from langledger.state.records import PendingCall, PlannedStep, TaskStep, WorkingState
+from langledger.state.steps import created_step
+
+__all__ = ["MAX_ARCHIVED", "StepList"]
+
+MAX_ARCHIVED = 200
+MAX_SOURCES = 20
+
+
+class StepList:
+    """The steps of a state, changed in place."""
+
+    def __init__(self, state: WorkingState) -> None:
+        self._state = state
+
+    def apply(self, call: PendingCall, result: str) -> None:
+        """Note what a settled call did to the list.
+
+        Args:
+            call: With the steps it sets.
+            result: Its result, which names the id of a new step.
+        """
+        if call.replaces_steps:
+            self._replace(call)
+        else:
+            for step in call.steps:
+                self._set(_identified(step, call, result), call)
+        self._state.task_progress.sort(key=lambda s: (s.archived, s.order, s.position, s.step))
+
+    def prune(self) -> None:
+        """Drop the oldest steps that are no longer on the list, above a cap."""
+        steps = self._state.task_progress
+        gone = sorted((s for s in steps if s.archived), key=lambda s: (s.position, s.step))
+        for step in gone[:-MAX_ARCHIVED]:
+            steps.remove(step)
+
+    def _replace(self, call: PendingCall) -> None:
+        """Take a whole list: what the newest list leaves out is archived."""
+        state = self._state
+        steps = {step.step: step for step in state.task_progress if step.key is None}
+        for order, planned in enumerate(call.steps):
+            text = planned.step or ""
+            steps[text] = _merged(steps.get(text), planned, call, order)
+        state.steps_position = max(state.steps_position, call.position)
+        listed = [
+            step.model_copy(update={"archived": step.position != state.steps_position})
+            for step in steps.values()
+        ]
+        state.task_progress = [s for s in state.task_progress if s.key is not None] + listed
+
+    def _set(self, planned: PlannedStep, call: PendingCall) -> None:
+        steps = self._state.task_progress
+        at = next((i for i, step in enumerate(steps) if step.key == planned.key), None)
+        key = planned.key or ""
+        order = int(key) if key.isdecimal() and len(key) < 9 else 0
+        merged = _merged(None if at is None else steps[at], planned, call, order)
+        if at is None:
+            steps.append(merged)
+        else:
+            steps[at] = merged
+
+
+def _identified(step: PlannedStep, call: PendingCall, result: str) -> PlannedStep:
+    """Return a step with the id its result gives it."""
+    if step.key is not None:
+        return step
+    key, text = created_step(result) or (f"{call.source}.{call.index}", "")
+    return step.model_copy(update={"key": key, "step": step.step or text})
+
+
+def _merged(
+    before: TaskStep | None, planned: PlannedStep, call: PendingCall, order: int
+) -> TaskStep:
+    """Return a step as the newer of what is known and what the call says has it."""
+    if before is None:
+        return TaskStep(
+            step=planned.step or "",
+            status=planned.status or "pending",
+            key=planned.key,
+            order=order,
+            sources=(call.source,),
+            index=call.index,
+        )
+    sources = tuple(sorted({*before.sources, call.source})[-MAX_SOURCES:])
+    if call.position < before.position:
+        return before.model_copy(update={"sources": sources, "step": before.step or planned.step})
+    return before.model_copy(
+        update={
+            "step": planned.step or before.step,
+            "status": planned.status or before.status,
+            "order": order,
+            "sources": sources,
+            "index": call.index,
+        }
+    )

@@ -1,0 +1,35 @@
+"""Small pieces of text for records: one line, clean, short."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+__all__ = ["content_hash", "one_line", "printable"]
+
+# Characters that break a line or hide what stands there: control characters, separators,
+# bidirectional overrides. Lone surrogates cannot be encoded.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+_SPACES = re.compile(r"\s+")
+
+
+def printable(text: str) -> str:
+    """Return the text with each run of unsafe characters made one space."""
+    return _UNSAFE.sub(" ", text)
+
+
+def one_line(text: str, limit: int = 160) -> str:
+    """Return the text as one clean line of at most ``limit`` characters.
+
+    A longer one is cut and ends with an ellipsis. Only the start of a huge text is looked at.
+    """
+    start = text[: limit * 8 + 1024]
+    line = _SPACES.sub(" ", printable(start)).strip()
+    if len(line) > limit or len(start) < len(text):
+        return line[: limit - 1].rstrip() + "…"
+    return line
+
+
+def content_hash(content: str) -> str:
+    """Return the SHA-256 of a file's content, in hexadecimal."""
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
