@@ -88,7 +88,7 @@ def _join(
 class _Request:
     seqs: list[int]
     text: str
-    label: str = "The user then said"
+    label: str = "The user said"
 
 
 def _requests(messages: Sequence[tuple[int, BaseMessage]]) -> list[_Request]:
@@ -115,7 +115,9 @@ def _readable(text: str) -> str:
 
 
 def _room_for_requests(number: int, rest: int, max_tokens: int) -> int:
-    wanted = max(int(max_tokens * _REQUEST_SHARE), max_tokens - rest, number * _LEAST_PER_REQUEST)
+    wanted = max(
+        int(max_tokens * _REQUEST_SHARE), max_tokens - rest, (number + 1) * _LEAST_PER_REQUEST
+    )
     return min(wanted, int(max_tokens * _MOST_FOR_REQUESTS) if rest else max_tokens)
 
 

@@ -50,25 +50,26 @@ class Finding:
     label: str
     text: str
     score: float
-    key: str = ""
 
 
 @dataclass(slots=True)
 class _Found:
-    """Findings by section and signature, so that what is said again is one finding with a count."""
+    """Findings by section and key, so that what is said again is one finding with a count."""
 
     by_key: dict[tuple[Section, str], Finding] = field(
         default_factory=dict[tuple[Section, str], Finding]
     )
 
-    def add(self, section: Section, seq: int, label: str, text: str, score: float) -> None:
+    def add(
+        self, section: Section, seq: int, label: str, text: str, score: float, *, key: str = ""
+    ) -> None:
         text = clip(one_line(text), _LONGEST)
         if len(text) < 3:
             return
-        key = signature(text)
+        key = key or text
         known = self.by_key.get((section, key))
         if known is None:
-            self.by_key[section, key] = Finding(section, [seq], label, text, score, key)
+            self.by_key[section, key] = Finding(section, [seq], label, text, score)
             return
         known.seqs.append(seq)
         known.score = max(known.score, score) + 0.3
@@ -102,6 +103,12 @@ _QUANTITY = re.compile(
     r"\d[\d,.]*\s?(?:%|ms\b|µs\b|s\b|sec(?:ond)?s?\b|min(?:ute)?s?\b|[KMG]i?B\b|tokens?\b|tests?\b"
     r"|passed\b|failed\b|errors?\b|warnings?\b|files?\b|lines?\b|times?\b|rows?\b|calls?\b|x\b"
     r"|个|条|次|秒|毫秒|行|倍)",
+    re.IGNORECASE,
+)
+_OFFER = re.compile(
+    r"^(?:optional|if you|would you|do you want|want me|shall i|should i|let me know|feel free"
+    r"|you can)\b"
+    r"|^(?:如果你|如需|是否需要|要不要)",
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(
@@ -163,7 +170,7 @@ def _read_assistant(found: _Found, seq: int, message: AIMessage, bonus: float) -
         if _SPEAKS_FOR_USER.search(sentence):
             continue
         score = _worth(sentence)
-        if score >= 2.0 or (sentence in edges and score >= 0.0):
+        if score >= 2.0 or (sentence in edges and score >= 0.7):
             section = Section.OPEN if _OPEN.search(sentence) else Section.WORK
             found.add(section, seq, "The assistant reported", sentence, score + bonus)
     for sentence in sentences(reasoning_text(message)):
@@ -177,11 +184,12 @@ def _worth(sentence: str) -> float:
     score = 1.5 * bool(_OUTCOME.search(sentence)) + 2.0 * bool(_REASON.search(sentence))
     score += 0.7 * bool(_IDENTIFIER.search(sentence)) + 0.7 * bool(_QUANTITY.search(sentence))
     score += 1.0 * bool(_URL.search(sentence)) + 1.0 * bool(_OPEN.search(sentence))
-    if _NARRATION.search(sentence):
+    if _NARRATION.search(sentence) or _OFFER.search(sentence):
         score -= 3.0
-    if len(sentence) < 12 or sentence.endswith(("?", "？", ":", "：")):
-        score -= 1.5
-    return score
+    if sentence.endswith(("?", "？", ":", "：")):
+        score -= 2.5
+    # In bytes, for a Chinese sentence says as much in a third of the characters.
+    return score - 1.5 if len(sentence.encode("utf-8", "replace")) < 26 else score
 
 
 # --- calls and results -----------------------------------------------------------------------
@@ -213,8 +221,18 @@ _ERROR = re.compile(
 _RESULT = re.compile(
     r"\b\d+ (?:passed|failed|skipped|xfailed|errors?|failures?|passing|failing|pending)\b"
     r"|^Ran \d+ tests? in|^(?:ok|FAIL)\s+\S+\s+\d[\d.]*m?s|test result: |^Tests?:\s+.*\d"
-    r"|^(?:OK|FAILED) \(|\d+ (?:problems?|vulnerabilities|files? changed)\b|^TOTAL\s+\d+"
-    r"|^real\s+\d+m|^\[[\w./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] |通过 ?\d+|\d+ ?个(?:测试|用例)"
+    r"|^(?:OK|FAILED) \(|\d+ (?:problems?|vulnerabilities)\b|^TOTAL\s+\d+"
+    r"|^real\s+\d+m|通过 ?\d+|\d+ ?个(?:测试|用例)"
+)
+_MADE = re.compile(  # a commit, or the address of what a command has created
+    r"^\[[\w./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] |^\s*https?://\S{8,}\s*$"
+)
+_EXIT_ALONE = re.compile(
+    r"^\W*(?:exit(?:ed)?|return ?code|command finished)\D*\d+\D*$", re.IGNORECASE
+)
+_COMMIT = re.compile(
+    r"git commit\b.*?-m\s*(?:\"\$\(cat <<-?['\"]?\w+['\"]?\s*\n|[\"'])\s*([^\"\n]{3,200}?)['\"\n]",
+    re.DOTALL,
 )
 _MOST_PER_RESULT = 6
 
@@ -234,7 +252,10 @@ def _call_label(name: str, arguments: Mapping[str, object]) -> str:
 
 
 def _command(arguments: Mapping[str, object]) -> str:
-    return _argument(arguments, _COMMAND_KEYS)
+    """Return the shell command or script of a call; an editor's ``command`` is not one."""
+    command = _argument(arguments, _COMMAND_KEYS)
+    is_edit = "path" in arguments or "*** Begin Patch" in command
+    return "" if is_edit else command
 
 
 def _argument(arguments: Mapping[str, object], keys: Sequence[str]) -> str:
@@ -255,6 +276,9 @@ def _read_calls(found: _Found, seq: int, message: AIMessage, recency: float) -> 
             score = 0.2 if shows else 0.8 + 0.7 * bool(_NOTABLE.search(command))
             text = f"`{clip(one_line(command), 160)}`"
             found.add(Section.COMMANDS, seq, "The assistant ran", text, score + recency / 2)
+            for message_line in _COMMIT.findall(f"{command}\n"):
+                text = f'"{one_line(message_line)}"'
+                found.add(Section.WORK, seq, "The assistant committed", text, 2.5 + recency)
         elif not _READS.search(call["name"]):
             for match in _TODO_IN_CODE.findall(as_json(call["args"]).replace("\\n", "\n")):
                 found.add(Section.OPEN, seq, f"Written by {call['name']}", match, 2.0 + recency)
@@ -266,24 +290,28 @@ def _read_result(
     label = f"Output of {source or message.name or 'a tool'}"
     failed = message.status == "error"
     shows_files = _shows_files(message.name or "", source or "")
-    errors = 0
+    taken: int = 0
     for line in _tool_lines(message):
-        if _RESULT.search(line) and not shows_files:
-            found.add(Section.WORK, seq, label, line, 3.0 + recency)
-        elif errors < _MOST_PER_RESULT and (failed or not shows_files) and _ERROR.search(line):
-            errors += 1
-            found.add(Section.ERRORS, seq, label, line, 2.0 + recency)
-        elif not shows_files and _URL.fullmatch(line.strip()):
-            found.add(Section.WORK, seq, label, line, 2.5 + recency)
-    if failed and not errors:
-        for line in _tool_lines(message):
-            found.add(Section.ERRORS, seq, label, line, 2.0 + recency)
+        if taken == _MOST_PER_RESULT or (shows_files and not failed):
             break
+        if _MADE.search(line):
+            found.add(Section.WORK, seq, label, line, 2.5 + recency)
+        elif _RESULT.search(line):
+            found.add(Section.WORK, seq, label, line, 3.0 + recency, key=signature(line))
+        elif _ERROR.search(line):
+            score = (1.0 if _EXIT_ALONE.search(line) else 2.0) + recency
+            found.add(Section.ERRORS, seq, label, line, score, key=signature(line))
+        else:
+            continue
+        taken += 1
+    if failed and not taken:
+        line = next(_tool_lines(message), "")
+        found.add(Section.ERRORS, seq, label, line, 2.0 + recency, key=signature(line))
 
 
 def _shows_files(name: str, source: str) -> bool:
-    _, _, subject = source.partition("`")
-    return bool(_READS.search(name or source.partition(" ")[0]) or _SHOWS_FILES.search(subject))
+    tool, _, subject = source.partition(" `")
+    return bool(_READS.search(name or tool) or _SHOWS_FILES.search(subject))
 
 
 def _tool_lines(message: ToolMessage) -> Iterator[str]:

@@ -14,6 +14,7 @@ _BULLET = re.compile(r"^\s*(?:[-*+•>#]+|\d{1,2}[.)])\s+")
 # An end mark before a space, or a Chinese one. A capital or a digit that follows keeps "e.g. this"
 # and "3.5 ms" whole.
 _END = re.compile(r"(?<=[.!?])[\"')\]*]*\s+(?=[\"'`(\[*A-Z0-9\u00c0-\u024f])|(?<=[。！？；])\s*")
+_EMPHASIS = re.compile(r"\*\*|(?<!\w)__|__(?!\w)")
 _WORD = re.compile(r"[^\W_]+(?:['_.-][^\W_]+)*|[一-鿿]")
 _VARYING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+")
 _NOISE = re.compile(
@@ -62,7 +63,7 @@ def sentences(text: str) -> list[str]:
     for line in prose.split("\n"):
         if line.lstrip().startswith("|"):
             continue
-        parts = _END.split(_BULLET.sub("", line))
+        parts = _END.split(_EMPHASIS.sub("", _BULLET.sub("", line)))
         found += [part for part in map(one_line, parts) if part and not is_noise(part)]
     return found
 

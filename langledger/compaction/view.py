@@ -99,17 +99,16 @@ def merge_system(
     system: SystemMessage | None, others: Iterable[BaseMessage]
 ) -> SystemMessage | None:
     """Return one system message that says what all of them say."""
-    merged = system
-    for other in others:
-        if merged is None:
-            merged = SystemMessage(other.content, id=other.id)
-        elif isinstance(merged.content, str) and isinstance(other.content, str):
-            merged = merged.model_copy(update={"content": f"{merged.content}\n\n{other.content}"})
-        else:
-            merged = merged.model_copy(
-                update={"content": [*_as_blocks(merged), *_as_blocks(other)]}
-            )
-    return merged
+    all_of_them = [*([system] if system is not None else []), *others]
+    if len(all_of_them) < 2:
+        return cast("SystemMessage | None", next(iter(all_of_them), None))
+    contents = [message.content for message in all_of_them]
+    if all(isinstance(content, str) for content in contents):
+        merged: Any = "\n\n".join(cast("list[str]", contents))
+    else:
+        merged = [block for message in all_of_them for block in _as_blocks(message)]
+    marked = {**all_of_them[0].additional_kwargs, "langledger": {"origin": "system"}}
+    return SystemMessage(merged, id=all_of_them[0].id, additional_kwargs=marked)
 
 
 def shown_messages(unit: Unit, cut: Cut | None) -> list[BaseMessage]:
@@ -182,6 +181,7 @@ def _clip_args(message: AIMessage, max_tokens: int, seq: int) -> AIMessage:
         for call in message.invalid_tool_calls
     ]
     kwargs = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
+    kwargs["langledger"] = {"origin": "reference"}
     return message.model_copy(
         update={
             "content": content,

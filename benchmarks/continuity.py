@@ -1,0 +1,274 @@
+"""What survives a compaction on recorded sessions; the figures of the first issue.
+
+    python benchmarks/continuity.py [--transcripts ../shared/transcripts] [--window 32000 ...]
+                                    [--only SUBSTRING] [--database-url DSN] [--jsonl FILE]
+
+Each session is replayed through the real middleware on a real PostgreSQL. Every view is
+checked against the pairing property and measured by the exact tokeniser; after each
+compaction the files edited so far (truth: edits by a tool that succeeded) are looked for in
+the view by their whole path. For sessions whose own agent compacted, ours compacts at the
+same message, and the same share is taken of the real summary's text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from langledger import Ledger
+from langledger.compaction.pairing import call_ids
+from langledger.compaction.validity import provider_problems
+from langledger.errors import LangLedgerError
+from langledger.replay import run as replay_module
+from langledger.replay.run import replay
+from langledger.replay.session import Session, load_session
+from langledger.tokens import count_message, count_text
+
+
+@dataclass
+class Figures:
+    session: str
+    window: int
+    error: str | None = None
+    messages: int = 0
+    calls: int = 0
+    compactions: int = 0
+    invalid_views: int = 0
+    largest_share: float = 0.0
+    over_85: int = 0
+    unstable_views: int = 0
+    files_due: int = 0
+    files_named: int = 0
+    last_actions_due: int = 0
+    last_actions_named: int = 0
+    largest_head: int = 0
+    trigger_shares: list[float] = field(default_factory=list)
+    entries_equal: bool = False
+    seconds: float = 0.0
+    peak_mb: float = 0.0
+    missed: list[str] = field(default_factory=list)
+    real: list[dict] = field(default_factory=list)
+
+
+class Watch(replay_module._Player):
+    """The player, with an eye on every view."""
+
+    figures: Figures
+    sizes: dict[int, int]
+
+    def _call(self, index: int, answer: AIMessage | None) -> list[BaseMessage]:
+        before = self._result.compactions[-1:]
+        view = super()._call(index, answer)
+        figures = type(self).figures
+        figures.calls += 1
+        figures.invalid_views += bool(provider_problems(view))
+        tokens = sum(self._size(m) for m in view)
+        figures.largest_share = max(figures.largest_share, tokens / figures.window)
+        figures.over_85 += tokens > 0.85 * figures.window
+        compacted = self._result.compactions[-1:] != before
+        last = getattr(self, "_last_view", [])
+        if not compacted and view[: len(last)] != last and not self._late_result(view, last):
+            figures.unstable_views += 1
+        self._last_view = view
+        return view
+
+    def _late_result(self, view: list[BaseMessage], last: list[BaseMessage]) -> bool:
+        """A stub that its late result replaced is the one change a view may see."""
+        changed = next((m for m, n in zip(last, view, strict=False) if m != n), None)
+        return changed is not None and str(changed.id).startswith("unanswered-")
+
+    def _size(self, message: BaseMessage) -> int:
+        sizes = type(self).sizes
+        if id(message) not in sizes:
+            sizes[id(message)] = count_message(message)
+            type(self).kept.append(message)  # so that the id stays its own
+        return sizes[id(message)]
+
+
+def measure(path: Path, ledger: Ledger, window: int, compact_at: list[int], name: str) -> Figures:
+    figures = Figures(session=f"{path.parent.name}/{path.stem}", window=window)
+    truth = json.loads(path.with_suffix("").with_suffix(".truth.json").read_text())
+    Watch.figures, Watch.sizes, Watch.kept = figures, {}, []
+    replay_module._Player = Watch
+    started = time.perf_counter()
+    try:
+        session = load_session(path)
+        result = replay(session, ledger, window=window, thread_id=name, compact_at=compact_at)
+    except LangLedgerError as error:
+        figures.error = f"{type(error).__name__}: {error}"
+        return figures
+    figures.seconds = round(time.perf_counter() - started, 2)
+    figures.peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    figures.messages, figures.compactions = result.messages, len(result.compactions)
+    history = [e.message for e in ledger.history(name)]
+    figures.entries_equal = sorted(map(repr, history)) == sorted(
+        repr(m.message) for m in session.messages
+    )
+    for done in result.compactions:
+        text = "\n".join(_texts(done.view))
+        due = edited_before(truth, done.index)
+        missed = [p for p in due if p not in text]
+        figures.files_due += len(due)
+        figures.files_named += len(due) - len(missed)
+        figures.missed += [f"{done.index}:{p}" for p in missed]
+        figures.trigger_shares.append(round(done.report.tokens_before / window, 3))
+        figures.largest_head = max(
+            figures.largest_head, done.report.summary_tokens + done.report.state_tokens
+        )
+        action = last_action(session, done.index)
+        if action:
+            figures.last_actions_due += 1
+            figures.last_actions_named += action in text
+        if done.index in compact_at:
+            figures.real.append(real_share(truth, session, done.index, due, missed, done))
+    return figures
+
+
+def edited_before(truth: dict, index: int) -> list[str]:
+    """Files edited by a tool that succeeded, before message ``index``."""
+    found = []
+    for name, record in truth["files_touched"].items():
+        actions = [
+            a for a in record["actions"] if a["via"] == "tool" and a["ok"] and a["i"] < index
+        ]
+        if actions and result_known(actions, index):
+            found.append(name)
+    return found
+
+
+def result_known(actions: list[dict], index: int) -> bool:
+    """An edit whose result the agent has not seen yet is not done yet."""
+    return any(a["i"] + 1 < index for a in actions)
+
+
+def last_action(session: Session, index: int) -> str | None:
+    """The first words of the newest tool call's main argument, before message ``index``."""
+    for item in reversed(session.messages[:index]):
+        calls = getattr(item.message, "tool_calls", [])
+        if calls:
+            return calls[-1]["name"]
+    return None
+
+
+def real_share(truth, session, index, due, missed, done) -> dict:
+    summary = session.messages[index].message.text if index < len(session.messages) else ""
+    head = count_text(done.view[0].text if done.view else "")
+    readable = bool(summary) and not session.messages[index].shown
+    named = [p for p in due if p in summary or Path(p).name in summary]
+    return {
+        "index": index,
+        "files": len(due),
+        "ours": len(due) - len(missed),
+        "theirs": len(named) if readable else None,
+        "their_tokens": count_text(summary) if readable else None,
+        "our_tokens": done.report.summary_tokens + done.report.state_tokens,
+        "head": head,
+    }
+
+
+def _texts(view: list[BaseMessage]) -> list[str]:
+    return [f"{m.content}\n{getattr(m, 'tool_calls', '')}" for m in view]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--transcripts", type=Path, default=Path("../shared/transcripts"))
+    parser.add_argument("--window", type=int, nargs="*", default=[32_000, 128_000])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--database-url")
+    parser.add_argument("--jsonl", type=Path)
+    options = parser.parse_args()
+    files = sorted(
+        path
+        for path in options.transcripts.glob("*/*.jsonl")
+        if path.parent.name != "raw" and options.only in str(path)
+    )
+    if not files:
+        sys.exit(f"no sessions in {options.transcripts}")
+    with TemporaryDirectory() as folder:
+        data_dir = None if options.database_url else Path(folder) / "data"
+        with Ledger.from_conn_string(options.database_url, data_dir=data_dir) as ledger:
+            rows = [row for path in files for row in run_all(path, ledger, options.window)]
+    if options.jsonl:
+        options.jsonl.write_text("".join(json.dumps(vars(row)) + "\n" for row in rows))
+    report(rows)
+
+
+def run_all(path: Path, ledger: Ledger, windows: list[int]) -> list[Figures]:
+    truth = json.loads(path.with_suffix("").with_suffix(".truth.json").read_text())
+    rows = []
+    for window in windows:
+        rows.append(measure(path, ledger, window, [], f"{path.stem}@{window}"))
+        print(line(rows[-1]), file=sys.stderr, flush=True)
+    real = [c["i"] for c in truth["compactions"]]
+    if real:  # the real agent's window was about 200,000: only its own points count
+        rows.append(measure(path, ledger, 1_000_000, real, f"{path.stem}@real"))
+        rows[-1].window = 0
+        print(line(rows[-1]), rows[-1].real, file=sys.stderr, flush=True)
+    return rows
+
+
+def line(row: Figures) -> str:
+    if row.error:
+        return f"{row.session[:55]:<55} {row.window:>7} FAILED {row.error}"
+    return (
+        f"{row.session[:55]:<55} {row.window:>7} {row.messages:>5} msgs {row.compactions:>3} compactions  "
+        f"max {row.largest_share:.2f}  invalid {row.invalid_views}  unstable {row.unstable_views}  files "
+        f"{row.files_named}/{row.files_due}  last {row.last_actions_named}/{row.last_actions_due}  "
+        f"head {row.largest_head}  {row.seconds:.1f} s {row.peak_mb:.0f} MB equal {row.entries_equal}"
+    )
+
+
+def report(rows: list[Figures]) -> None:
+    for window in sorted({row.window for row in rows}):
+        own = [row for row in rows if row.window == window]
+        good = [row for row in own if not row.error]
+        due, named = sum(r.files_due for r in good), sum(r.files_named for r in good)
+        print(f"\nwindow {window or 'at the real compactions'}")
+        print(f"  sessions {len(own)}, failed {len(own) - len(good)}")
+        print(
+            f"  model calls {sum(r.calls for r in good)}, compactions {sum(r.compactions for r in good)}"
+        )
+        print(
+            f"  views over 85 %: {sum(r.over_85 for r in good)}; invalid: {sum(r.invalid_views for r in good)}; "
+            f"prefix changed without compaction: {sum(r.unstable_views for r in good)}"
+        )
+        print(
+            f"  files edited so far, named in the view: {named} of {due} ({100 * named / max(due, 1):.2f} %)"
+        )
+        print(
+            f"  last action named: {sum(r.last_actions_named for r in good)} of {sum(r.last_actions_due for r in good)}"
+        )
+        print(f"  largest summary + state: {max((r.largest_head for r in good), default=0)} tokens")
+        shares = sorted(s for r in good for s in r.trigger_shares)
+        if shares and window:
+            print(
+                f"  share of the window when it fired: min {shares[0]}, median {shares[len(shares) // 2]}, max {shares[-1]}"
+            )
+        print(
+            f"  entries equal to what went in: {sum(r.entries_equal for r in good)} of {len(good)} sessions"
+        )
+        print(
+            f"  seconds {sum(r.seconds for r in good):.0f}, slowest {max((r.seconds for r in good), default=0):.1f}; "
+            f"peak memory {max((r.peak_mb for r in good), default=0):.0f} MB"
+        )
+        real = [r for row in good for r in row.real if r["theirs"] is not None]
+        if real:
+            files, ours, theirs = (sum(r[k] for r in real) for k in ("files", "ours", "theirs"))
+            print(
+                f"  against {len(real)} real summaries: files {files}, ours {ours} ({100 * ours / files:.1f} %), "
+                f"theirs {theirs} ({100 * theirs / files:.1f} %); tokens ours "
+                f"{sum(r['our_tokens'] for r in real) // len(real)}, theirs {sum(r['their_tokens'] for r in real) // len(real)}"
+            )
+
+
+if __name__ == "__main__":
+    main()
