@@ -15,6 +15,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from hypothesis import settings
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
@@ -24,6 +25,10 @@ from langledger.database.embedded import EmbeddedServer
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Loading a tokeniser takes longer than an example may; CI must not fail on luck.
+settings.register_profile("langledger", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("langledger")
+
 
 @pytest.fixture(scope="session")
 def server_dsn() -> Iterator[str]:
@@ -32,8 +37,22 @@ def server_dsn() -> Iterator[str]:
     if given:
         yield given
         return
-    with server_home() as folder, EmbeddedServer(folder, settings={"fsync": "off"}) as server:
+    # fsync: nothing here has to survive a power cut.
+    with (
+        _open_folder() as folder,
+        EmbeddedServer(folder / "data", settings={"fsync": "off"}) as server,
+    ):
         yield server.dsn
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """An empty folder that everybody may enter.
+
+    pytest's tmp_path is closed to the user that root's embedded server runs as.
+    """
+    with _open_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")
@@ -93,14 +112,10 @@ def _shared(name: str) -> Path:
 
 
 @contextmanager
-def server_home() -> Iterator[Path]:
-    """A folder for an embedded server.
-
-    Not pytest's tmp_path, which is closed to the user that root's server runs as.
-    """
+def _open_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="langledger-test-") as folder:
         Path(folder).chmod(0o755)
-        yield Path(folder) / "data"
+        yield Path(folder)
 
 
 @contextmanager
