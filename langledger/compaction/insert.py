@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack, cast
 
@@ -101,7 +101,7 @@ def _redirect_branches(builder: StateGraph[Any, Any, Any, Any], name: str, node:
                 source[label] = branch._replace(path=path)
             elif name in branch.ends.values():
                 ends = {key: node if end == name else end for key, end in branch.ends.items()}
-                source[label] = branch._replace(ends=cast("dict[Hashable, str]", ends))
+                source[label] = branch._replace(ends=ends)
 
 
 def _redirected(path: Runnable[Any, Any], name: str, node: str) -> Runnable[Any, Any]:

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias, Unpack, cast
 from uuid import uuid4
 
 from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, ModelResponse
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
 from langledger.compaction.compactor import Compactor, ModelCall, Prepared
@@ -143,8 +143,8 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             reserved = reserved_output(request.model, window, request.model_settings)
         config = current_config()
         if self._thread_id is not None:
-            fallback: dict[str, Any] = {"thread_id": self._thread_id}
-            config = {**config, "configurable": fallback | dict(config.get("configurable") or {})}
+            given = dict(config.get("configurable") or {})
+            config = RunnableConfig(configurable={"thread_id": self._thread_id} | given)
         messages = cast("list[BaseMessage]", request.messages)
         return ModelCall(
             location=locate(self._ledger.tenant, config, messages),
@@ -153,7 +153,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             tools=request.tools,
             window=window,
             reserved=reserved,
-            model_name=model_name(cast("BaseChatModel", request.model)),
+            model_name=model_name(request.model),
             user_id=self._user_id,
         )
 

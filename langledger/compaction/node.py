@@ -135,18 +135,18 @@ class CompactionNode(Runnable[Any, dict[str, Any]]):
 
     def invoke(
         self,
-        input: Any,
+        input: Any,  # noqa: A002 - the name Runnable gives it
         config: RunnableConfig | None = None,
-        **kwargs: Any,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002 - the signature of Runnable
     ) -> dict[str, Any]:
         """Compact where due; return the view under the output key."""
         return run(self._view(input, config or {}), self._viewer.host.executor)
 
     async def ainvoke(
         self,
-        input: Any,
+        input: Any,  # noqa: A002 - the name Runnable gives it
         config: RunnableConfig | None = None,
-        **kwargs: Any,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ARG002 - the signature of Runnable
     ) -> dict[str, Any]:
         """Await :meth:`invoke`."""
         return await arun(self._view(input, config or {}), self._viewer.host.executor)
@@ -208,7 +208,11 @@ class Guard:
 
 def read_messages(state: State, key: str) -> list[BaseMessage]:
     """Return the messages of a graph's state, whatever its kind."""
-    found = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+    found: Any = (
+        cast("Mapping[str, Any]", state).get(key)
+        if isinstance(state, Mapping)
+        else getattr(state, key, None)
+    )
     return list(cast("Sequence[BaseMessage]", found or ()))
 
 
@@ -237,9 +241,9 @@ def _without_view(output: Any, key: str) -> tuple[Any, list[BaseMessage]]:
     fields = cast("Mapping[str, Any]", output)
     given = fields.get(key)
     if isinstance(given, BaseMessage):
-        return output, _answers([given])
+        return fields, _answers([given])
     if not isinstance(given, list):
-        return output, []
+        return fields, []
     kept = [item for item in cast("list[Any]", given) if not _is_of_view(item)]
     return {**fields, key: kept}, _answers(kept)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import zstandard
 from psycopg.types.json import Jsonb
+from psycopg.types.multirange import Multirange
+from psycopg.types.range import Range
 from pydantic import BaseModel, ConfigDict
 
 from langledger.compaction.view import Cut
@@ -113,8 +115,8 @@ def commit(location: Location, cut: Cut, report: CompactionReport) -> Operation[
         **location.keys,
         scope=location.scope,
         generation=cut.generation,
-        covered=cut.covered.to_multirange(),
-        masked=cut.masked.to_multirange(),
+        covered=_multirange(cut.covered),
+        masked=_multirange(cut.masked),
         boundary=cut.boundary,
         view=_pack(cut),
         report=Jsonb(report.model_dump(mode="json", exclude={"thread_id"})),
@@ -151,8 +153,8 @@ def cut_of(row: Row) -> Cut:
     view: dict[str, Any] = json.loads(zstandard.ZstdDecompressor().decompress(row["view"]))
     return Cut(
         generation=row["generation"],
-        covered=Ranges.from_multirange(row["covered"]),
-        masked=Ranges.from_multirange(row["masked"]),
+        covered=_ranges(row["covered"]),
+        masked=_ranges(row["masked"]),
         boundary=row["boundary"],
         clipped={int(seq): size for seq, size in view["clipped"].items()},
         clipped_args={int(seq): size for seq, size in view["clipped_args"].items()},
@@ -162,6 +164,14 @@ def cut_of(row: Row) -> Cut:
         seen=view["seen"],
         size=view["size"],
     )
+
+
+def _multirange(ranges: Ranges) -> Multirange[int]:
+    return Multirange(Range(start, stop) for start, stop in ranges.spans)
+
+
+def _ranges(multirange: Multirange[int]) -> Ranges:
+    return Ranges(tuple((span.lower or 0, span.upper or 0) for span in multirange))
 
 
 def _pack(cut: Cut) -> bytes:

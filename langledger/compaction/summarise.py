@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import cast
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -187,6 +187,6 @@ def _requests(pairs: Sequence[tuple[int, BaseMessage]]) -> list[tuple[int, BaseM
 
 
 def _chunk_size(summariser: Summariser) -> int:
-    profile = getattr(summariser.model, "profile", None) or {}
-    window = profile.get("max_input_tokens") or _SUMMARISER_WINDOW
+    profile: dict[str, Any] = dict(getattr(summariser.model, "profile", None) or {})
+    window: int = profile.get("max_input_tokens") or _SUMMARISER_WINDOW
     return max(int(window * 0.5) - summariser.max_tokens, 500)

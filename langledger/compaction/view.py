@@ -151,7 +151,7 @@ def _replaced(message: ToolMessage, content: str | list[Any]) -> ToolMessage:
 
 
 def _clip(content: str | list[Any], max_tokens: int, seq: int) -> str:
-    text = content if isinstance(content, str) else "\n".join(_block_text(b) for b in content)
+    text = content if isinstance(content, str) else "\n".join(map(_block_text, content))
     marker = f"[Shown in part; kept in full as entry #{seq}.]"
     return f"{truncate_text(text, max(max_tokens - 20, 20))}\n{marker}"
 
@@ -173,7 +173,7 @@ def _clip_args(message: AIMessage, max_tokens: int, seq: int) -> AIMessage:
             {**block, "input": clip(block.get("input"))}
             if isinstance(block, dict) and block.get("type") == "tool_use"
             else block
-            for block in content
+            for block in cast("list[Any]", content)
         ]
     calls = [{**call, "args": clip(call["args"])} for call in message.tool_calls]
     invalid = [

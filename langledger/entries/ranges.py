@@ -6,9 +6,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from psycopg.types.multirange import Multirange
-from psycopg.types.range import Range
-
 __all__ = ["Ranges"]
 
 
@@ -28,15 +25,6 @@ class Ranges:
             else:
                 spans.append((number, number + 1))
         return cls(tuple(spans))
-
-    @classmethod
-    def from_multirange(cls, multirange: Multirange[int]) -> Ranges:
-        """Return what PostgreSQL's ``int8multirange`` holds."""
-        return cls(tuple((span.lower or 0, span.upper or 0) for span in multirange))
-
-    def to_multirange(self) -> Multirange[int]:
-        """Return the set as PostgreSQL's ``int8multirange``."""
-        return Multirange(Range(start, stop) for start, stop in self.spans)
 
     def __contains__(self, number: object) -> bool:
         if not isinstance(number, int):
