@@ -23,7 +23,6 @@ __all__ = [
     "check_alive",
     "connect",
     "conninfo",
-    "is_listening",
     "is_starting",
     "load_adapters",
     "options",
@@ -105,11 +104,6 @@ def connect(dsn: str) -> psycopg.Connection[Row]:
 def is_starting(dsn: str) -> bool:
     """Tell whether a server answers that it is starting up, shutting down or recovering."""
     return PGconn.ping(conninfo(dsn).encode()) == Ping.REJECT
-
-
-def is_listening(dsn: str) -> bool:
-    """Tell whether a server answers at all, be it to refuse."""
-    return PGconn.ping(conninfo(dsn).encode()) in {Ping.OK, Ping.REJECT}
 
 
 def load_adapters(dsn: str) -> AdaptersMap:

@@ -15,7 +15,8 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -26,8 +27,14 @@ from langledger.database import connection as connections
 from langledger.database.embedded_account import Account, make_folder
 from langledger.database.embedded_binaries import Binaries
 from langledger.database.embedded_platform import failure
-from langledger.database.embedded_socket import PORT, dsn_of, socket_folder
-from langledger.database.failures import is_lost, real_error
+from langledger.database.embedded_socket import (
+    PORT,
+    clear_stale,
+    dsn_of,
+    is_listening,
+    socket_folder,
+)
+from langledger.database.failures import is_lost
 from langledger.errors import DatabaseError
 
 __all__ = ["Cluster", "prepare_home"]
@@ -35,7 +42,9 @@ __all__ = ["Cluster", "prepare_home"]
 logger = logging.getLogger("langledger.database")
 
 _GRACE = 1.0  # seconds from the server's pid file to its socket, plenty
-_STOP_TIMEOUT = 60.0
+# "Fast" rolls open transactions back and writes all to disk; "immediate" leaves that to the
+# recovery of the next start. Both keep what was committed.
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
 _LOG_LIMIT = 10_000_000  # bytes
 _OURS = re.compile(r"cluster|socket|start\.lock|use\.lock|server\.log(\.1)?|initdb-.*|lost\+found")
 
@@ -197,12 +206,15 @@ class Cluster:
 
         A copied data directory names the socket of the original.
         """
-        dsn = dsn_of(running.socket_dir)
+        if not is_listening(running.socket_dir):
+            return "silent"
         try:
-            with connections.connect(dsn) as connection:
+            with connections.connect(
+                f"{dsn_of(running.socket_dir)}&connect_timeout=2"
+            ) as connection:
                 row = connection.execute("SHOW data_directory").fetchone()
         except (DatabaseError, psycopg.Error):
-            return "busy" if connections.is_listening(dsn) else "silent"
+            return "busy"
         served = Path(row["data_directory"]) if row else Path()
         return "ours" if served.resolve() == self.path.resolve() else "silent"
 
@@ -238,15 +250,19 @@ class Cluster:
             OSError: When a file or folder cannot be made.
         """
         folder = socket_folder(self.home, self.account)
+        clear_stale(folder)
         deadline = time.monotonic() + self.patience
         while (said := self._started(folder, deadline)) is not None:
             # Orphans of a killed server hold its memory for a moment.
             if "shared memory block" not in said or time.monotonic() > deadline:
                 raise failure(f"the embedded PostgreSQL did not start on {self.home}: {said}")
             time.sleep(0.2)
-        dsn = dsn_of(folder)
-        self._self_test(dsn)
-        return dsn
+        try:
+            self._self_test(dsn_of(folder))
+        except BaseException:
+            self.shutdown()
+            raise
+        return dsn_of(folder)
 
     def _started(self, folder: Path, deadline: float) -> str | None:
         """Start the server once; return None, or the end of its log where it ended."""
@@ -297,29 +313,47 @@ class Cluster:
                 connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
                 connection.execute("SELECT '[1,2,3]'::vector <=> '[3,2,1]'::vector")
         except (psycopg.Error, DatabaseError) as error:
-            cause = real_error(error)
-            if is_lost(cause):
-                raise failure(
-                    "the pgvector of the embedded PostgreSQL crashes on this CPU "
-                    f"({_last_lines(_read_from(self.home / 'server.log', 0), 3)})"
-                ) from error
-            raise failure(f"the embedded PostgreSQL cannot load pgvector: {error}") from error
+            if not is_lost(error):
+                raise failure(f"the embedded PostgreSQL cannot load pgvector: {error}") from error
+            raise failure(
+                f"the pgvector of the embedded PostgreSQL crashes here: {self._crash()}. "
+                "It is compiled for a newer CPU"
+            ) from error
+
+    def _crash(self) -> str:
+        """Return what the log says about a crash; it is written a moment after."""
+        for _ in range(100):
+            lines = _read_from(self.home / "server.log", 0).splitlines()
+            found = [line for line in lines if "terminated by signal" in line]
+            if found:
+                return found[-1].partition("LOG:")[2].strip()
+            time.sleep(0.05)
+        return f"see {self.home / 'server.log'}"
 
     def shutdown(self) -> None:
         """Stop the server that runs on this cluster; its sessions are ended.
 
         Raises:
-            EmbeddedPostgresError: When it has not stopped after a minute.
+            EmbeddedPostgresError: When it does not stop.
         """
         running = self._pid_file()
         if running is None or self._ask(running) == "silent":
             return
-        os.kill(running.pid, signal.SIGINT)  # "fast": open transactions are rolled back
-        deadline = time.monotonic() + _STOP_TIMEOUT
-        while self._pid_file() is not None:
-            if time.monotonic() > deadline:
-                raise failure(f"the server on {self.home} has not stopped after a minute")
-            time.sleep(0.02)
+        # Told to stop while it recovers from a crash, PostgreSQL 18 can wait for good.
+        _until(lambda: self._ask(running) != "busy", seconds=10.0)
+        for number in _STOP_SIGNALS:
+            with suppress(ProcessLookupError):
+                os.kill(running.pid, number)
+            if _until(lambda: self._pid_file() is None, seconds=30.0):
+                return
+        raise failure(f"process {running.pid}, the server on {self.home}, does not stop")
+
+
+def _until(condition: Callable[[], bool], *, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not (met := condition()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return met
 
 
 def _exists(pid: int) -> bool:

@@ -14,18 +14,32 @@ from urllib.parse import quote
 from langledger.database.embedded_account import Account
 from langledger.database.embedded_platform import failure
 
-__all__ = ["PORT", "dsn_of", "socket_folder"]
+__all__ = ["PORT", "clear_stale", "dsn_of", "is_listening", "socket_folder"]
 
 PORT = 5432  # part of the socket's name; nothing listens on TCP
 
+_NAME = f".s.PGSQL.{PORT}"
 # sun_path holds 104 bytes on macOS and 108 on Linux, the socket's name and a NUL included.
-_LONGEST = 103 - len(f"/.s.PGSQL.{PORT}")
+_LONGEST = 103 - len(f"/{_NAME}")
 _PLAIN = re.compile(r"[A-Za-z0-9/._-]+")  # in a DSN, a comma would separate hosts
 
 
 def dsn_of(folder: str | Path) -> str:
     """Return the DSN of the server whose socket is in a folder."""
     return f"postgresql://postgres@/postgres?host={quote(str(folder), safe='')}&port={PORT}"
+
+
+def is_listening(folder: str | Path) -> bool:
+    """Tell whether anybody listens at the socket, be it one that is too busy to answer."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(1.0)
+        try:
+            client.connect(f"{folder}/{_NAME}")
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+    return True
 
 
 def socket_folder(home: Path, account: Account) -> Path:
@@ -48,6 +62,16 @@ def socket_folder(home: Path, account: Account) -> Path:
     outside = temporary if _fits(temporary) else Path("/tmp", name)  # noqa: S108 - checked below
     _own(outside, account)
     return outside
+
+
+def clear_stale(folder: Path) -> None:
+    """Remove the socket of a server that is gone.
+
+    PostgreSQL would do so by itself, except where the number of the process is in use again.
+    """
+    if not is_listening(folder):
+        (folder / _NAME).unlink(missing_ok=True)
+        (folder / f"{_NAME}.lock").unlink(missing_ok=True)
 
 
 def _fits(folder: Path) -> bool:

@@ -9,6 +9,9 @@ CREATE TABLE thread (
     thread_key  uuid        NOT NULL,
     thread_id   text        NOT NULL,
     next_seq    bigint      NOT NULL DEFAULT 1,  -- the seq the next entry gets
+    -- Changes when entries are deleted: whoever remembers a seq must know that it still means the
+    -- same. It starts from the clock, so that a thread made anew never repeats an old one's.
+    generation  bigint      NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1e6)::bigint,
     user_id     text,
     metadata    jsonb       NOT NULL DEFAULT '{}',
     created_at  timestamptz NOT NULL DEFAULT now(),
@@ -16,9 +19,16 @@ CREATE TABLE thread (
     PRIMARY KEY (tenant, thread_key)
 ) WITH (fillfactor = 70);
 
--- One row a message, complete and unchanged. The checkpointer's list items are the same rows.
--- kind 'message' rows are the thread's history; 'value' rows are items of other channels.
--- (digest, occurrence) identifies content: occurrence counts equal messages that carry no id.
+-- One row a message, complete and unchanged; the checkpointer's messages are the same rows.
+--
+-- kind 'message'  the thread's history
+--      'draft'    a message without id that a checkpoint holds as input; it becomes the 'message'
+--                 with this content when one with an id (or a history without ids) is recorded
+--      'value'    a piece of another channel's value
+--      'sealed'   a piece or message of a checkpointer that encrypts
+--
+-- (digest, occurrence) identifies the content, message_id left out of it: occurrence tells apart
+-- equal messages with different ids, or equal messages without id at different places.
 CREATE TABLE entry (
     tenant      text        NOT NULL,
     thread_key  uuid        NOT NULL,
@@ -34,10 +44,76 @@ CREATE TABLE entry (
     user_id     text,
     scope       text,       -- checkpoint namespace without task ids, and agent; null: the root
     metadata    jsonb,
-    body        bytea       NOT NULL,
+    body        bytea       NOT NULL,  -- compressed already: EXTERNAL spares the server a second try
     PRIMARY KEY (tenant, thread_key, seq)
 );
 CREATE UNIQUE INDEX entry_digest ON entry (tenant, thread_key, digest, occurrence);
+ALTER TABLE entry ALTER COLUMN body SET STORAGE EXTERNAL;
+
+-- Records items in order and returns the seq of each; the caller holds the thread's row.
+--
+-- place null   the content together with its message id is recorded once
+--       n      it is the n-th of this content, from 0, whatever its id
+--       -1     it stands at the end, whatever is there
+CREATE FUNCTION append_entries(
+    p_tenant text, p_thread_key uuid, p_scope text, p_task_id text, p_user_id text,
+    p_kinds text[], p_digests bytea[], p_places integer[], p_message_ids text[], p_roles text[],
+    p_tokens integer[], p_metadata jsonb[], p_bodies bytea[]
+) RETURNS TABLE (seq bigint, fresh boolean)
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+#variable_conflict use_column
+DECLARE
+    item     record;
+    held     record;
+    upcoming bigint;
+    initial  bigint;
+BEGIN
+    SELECT next_seq INTO initial FROM thread
+    WHERE tenant = p_tenant AND thread_key = p_thread_key;
+    upcoming := initial;
+    FOR item IN
+        SELECT * FROM unnest(p_kinds, p_digests, p_places, p_message_ids, p_roles, p_tokens,
+                             p_metadata, p_bodies) WITH ORDINALITY
+            AS i (kind, digest, place, message_id, role, tokens, metadata, body, ord)
+        ORDER BY ord
+    LOOP
+        SELECT e.seq, e.kind INTO held FROM entry e
+        WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.digest = item.digest
+          AND CASE WHEN item.place IS NOT NULL THEN e.occurrence = item.place
+                   WHEN item.message_id IS NULL THEN true
+                   ELSE e.message_id = item.message_id OR e.kind = 'draft' END
+        ORDER BY e.message_id IS NOT DISTINCT FROM item.message_id DESC, e.occurrence
+        LIMIT 1;
+        IF NOT FOUND THEN
+            INSERT INTO entry (tenant, thread_key, seq, digest, occurrence, tokens, kind, role,
+                               message_id, task_id, user_id, scope, metadata, body)
+            VALUES (p_tenant, p_thread_key, upcoming, item.digest,
+                    CASE WHEN item.place >= 0 THEN item.place
+                         ELSE (SELECT coalesce(max(e.occurrence) + 1, 0) FROM entry e
+                               WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key
+                                 AND e.digest = item.digest) END,
+                    item.tokens, item.kind, item.role, item.message_id, p_task_id, p_user_id,
+                    p_scope, item.metadata, item.body);
+            seq := upcoming;
+            fresh := true;
+            upcoming := upcoming + 1;
+        ELSE
+            seq := held.seq;
+            fresh := held.kind = 'draft' AND item.kind <> 'draft';
+            IF fresh THEN
+                UPDATE entry e
+                SET kind = item.kind, message_id = item.message_id, tokens = item.tokens,
+                    task_id = p_task_id, user_id = p_user_id, metadata = item.metadata
+                WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.seq = held.seq;
+            END IF;
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+    IF upcoming > initial THEN
+        UPDATE thread SET next_seq = upcoming
+        WHERE tenant = p_tenant AND thread_key = p_thread_key;
+    END IF;
+END $$;
 
 -- One row an event that replaced part of a view. The primary key is the compare-and-set: two
 -- writers that both build on generation n cannot both insert n + 1.

@@ -1,0 +1,189 @@
+"""Several processes on one embedded server, and what happens when they are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from typing import Any
+
+
+def test_a_second_process_attaches_and_the_last_one_out_stops_the_server(lab: Any) -> None:
+    first = lab.hold()
+    server = lab.server()
+    second = lab.hold()
+    assert second.dsn == first.dsn
+    assert lab.server() == server
+
+    first.leave()
+    assert lab.server() == server
+    lab.write(second.dsn, "while the second is still in use")
+
+    second.leave()
+    assert lab.server() == 0
+    assert not lab.answers(second.dsn)
+
+
+def test_a_killed_owner_leaves_the_server_to_the_next_which_stops_it(lab: Any) -> None:
+    owner = lab.hold()
+    server = lab.server()
+    lab.write(owner.dsn, "kept")
+    owner.signal(signal.SIGKILL)
+    assert lab.server() == server
+
+    following = lab.hold()
+    assert lab.server() == server
+    assert lab.read(following.dsn) == ["kept"]
+    following.leave()
+    assert lab.server() == 0
+
+
+def test_a_terminated_owner_leaves_the_server_to_the_next(any_lab: Any) -> None:
+    owner = any_lab.hold()
+    server = any_lab.server()
+    owner.signal(signal.SIGTERM)
+    assert any_lab.server() == server
+    any_lab.hold().leave()
+    assert any_lab.server() == 0
+
+
+def test_ctrl_c_stops_the_server(lab: Any) -> None:
+    owner = lab.hold()
+    os.killpg(owner.process.pid, signal.SIGINT)  # what a terminal does
+    owner.process.communicate(timeout=60)
+    assert lab.server() == 0
+
+
+def test_committed_data_survives_the_death_of_owner_and_server(lab: Any) -> None:
+    owner = lab.hold()
+    lab.write(owner.dsn, "committed")
+    owner.process.kill()
+    lab.kill_server()
+    owner.process.communicate()
+
+    following = lab.hold()
+    assert lab.read(following.dsn) == ["committed"]
+    following.leave()
+
+
+def test_a_server_that_dies_alone_is_not_replaced_while_somebody_uses_the_data(
+    any_lab: Any,
+) -> None:
+    """The user may be another container, whose server cannot be seen from here."""
+    owner = any_lab.hold()
+    any_lab.kill_server()
+    process = any_lab.begin()
+    out, err = process.communicate(timeout=60)
+    assert "its server does not answer: stop that process" in err, out
+    owner.leave()
+    any_lab.hold().leave()
+
+
+def test_a_process_number_that_was_given_to_another_program_is_no_server(lab: Any) -> None:
+    owner = lab.hold()
+    lab.write(owner.dsn, "kept")
+    owner.process.kill()
+    lab.kill_server()
+    owner.process.communicate()
+    pid_file = lab.home / "cluster" / "postmaster.pid"
+    uid = pid_file.stat().st_uid
+    as_server = {"user": uid} if os.geteuid() == 0 else {}
+    with subprocess.Popen(["sleep", "60"], **as_server) as stranger:
+        try:
+            for file in (pid_file, lab.home / "socket" / ".s.PGSQL.5432.lock"):
+                lines = file.read_text().splitlines()
+                file.write_text("\n".join([str(stranger.pid), *lines[1:]]) + "\n")
+            following = lab.hold()
+            assert lab.read(following.dsn) == ["kept"]
+            following.leave()
+            assert stranger.poll() is None, "the stranger was killed"
+        finally:
+            stranger.kill()
+
+
+def test_four_cold_starts_at_once_make_one_server(lab: Any) -> None:
+    processes = [lab.begin() for _ in range(4)]
+    found = {process.stdout.readline().strip() for process in processes}
+    assert len(found) == 1, [process.communicate() for process in processes]
+    assert lab.answers(found.pop())
+    for process in processes:
+        _, err = process.communicate("\n", timeout=60)
+        assert process.returncode == 0, err
+    assert lab.server() == 0
+
+
+def test_a_first_start_killed_at_any_moment_is_made_up_for(any_lab: Any) -> None:
+    """As when a container is killed during initdb: nothing half made is taken for a cluster."""
+    for delay in (0.0, 0.15, 0.3, 0.6):
+        process = any_lab.begin()
+        any_lab.until(lambda process=process: any_lab.home.exists() or process.poll() is not None)
+        time.sleep(delay)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        if any_lab.server():
+            any_lab.kill_server()
+        holder = any_lab.hold()
+        any_lab.write(holder.dsn, "whole")
+        holder.leave()
+        assert not list(any_lab.home.glob("initdb-*"))
+        subprocess.run(["rm", "-r", any_lab.home], check=True)
+
+
+def test_a_server_that_does_not_answer_is_left_alone(any_lab: Any) -> None:
+    owner = any_lab.hold()
+    server = any_lab.server()
+    owner.signal(signal.SIGKILL)
+    os.kill(server, signal.SIGSTOP)
+    try:
+        attach = """
+import sys
+from pathlib import Path
+from langledger.database.embedded import EmbeddedServer
+EmbeddedServer(Path(sys.argv[1]), patience=1).start()
+"""
+        said = any_lab.run(attach).stderr
+        assert f"runs as process {server}, but does not accept connections after 1 s" in said
+        assert "set LANGLEDGER_DATABASE_URL=postgresql://" in said
+    finally:
+        os.kill(server, signal.SIGCONT)
+    any_lab.hold().leave()
+    assert any_lab.server() == 0
+
+
+def test_a_lock_that_another_process_holds_is_not_waited_for_forever(any_lab: Any) -> None:
+    any_lab.hold().leave()
+    block = """
+import fcntl, sys
+lock = open(sys.argv[1] + "/start.lock")
+fcntl.flock(lock, fcntl.LOCK_EX)
+print("locked", flush=True)
+sys.stdin.readline()
+"""
+    blocker = any_lab.begin(block)
+    assert blocker.stdout.readline() == "locked\n"
+    start = """
+import sys
+from pathlib import Path
+from langledger.database.embedded import EmbeddedServer
+EmbeddedServer(Path(sys.argv[1]), patience=0.3).start()
+"""
+    assert "another process has been starting or stopping the server" in any_lab.run(start).stderr
+
+
+def test_a_forked_child_does_not_stop_the_server_of_its_parent(any_lab: Any) -> None:
+    fork = """
+import os, sys
+from pathlib import Path
+from langledger.database.embedded import EmbeddedServer
+server = EmbeddedServer(Path(sys.argv[1]))
+server.start()
+if os.fork() == 0:
+    sys.exit()  # runs what is registered for the end of a program
+os.wait()
+from langledger.database.connection import connect
+connect(server.dsn).close()
+print("alive")
+"""
+    assert any_lab.run(fork).stdout == "alive\n"
+    assert any_lab.server() == 0, "the parent stopped it at its own end"
