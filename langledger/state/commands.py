@@ -81,7 +81,7 @@ def shell_effects(
     return ShellEffects(
         changes=run.changes[:MAX_CHANGES],
         reads=run.reads,
-        kind=command_kind(run.invocations),
+        kind=command_kind(run.invocations, changes=bool(run.changes)),
         cwd=run.directory if run.directory != directory and not run.lost else None,
     )
 

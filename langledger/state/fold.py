@@ -11,13 +11,14 @@ their place in the history, never by which result came first.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from langledger.state.files import FilesTouched
 from langledger.state.known import Known
 from langledger.state.records import (
+    CommandKind,
     CommandRecord,
     LastAction,
     PendingCall,
@@ -34,7 +35,9 @@ from langledger.state.toolcalls import Surroundings, plan_call
 __all__ = ["StateFold", "fold"]
 
 MAX_PENDING = 128
-MAX_COMMANDS = 300
+MAX_COMMANDS = 100
+"""Distinct shell commands kept of each kind; of those that tell little, a third."""
+
 MAX_READS = 500
 MAX_RANGES = 12
 MAX_SOURCES = 20
@@ -116,6 +119,7 @@ class StateFold:
             text,
             failed=message.status == "error",
             shell=bool(call.command),
+            changes=bool(call.changes or call.steps),
             programs={change.program for change in call.changes},
         )
         self._last_action(call, verdict)
@@ -204,11 +208,10 @@ class StateFold:
         state = self._state
         del state.pending[:-MAX_PENDING]
         StepList(state).prune()
-        if len(state.commands) > MAX_COMMANDS:
-            ranked = sorted(
-                state.commands.values(), key=lambda c: (c.kind != "other", c.position, c.command)
-            )
-            for record in ranked[:-MAX_COMMANDS]:
+        for kind in get_args(CommandKind):
+            limit = MAX_COMMANDS // 3 if kind in ("edit", "inspect") else MAX_COMMANDS
+            same = sorted((c for c in state.commands.values() if c.kind == kind), key=_age)
+            for record in same[:-limit]:
                 del state.commands[record.command]
         if len(state.files_read) > MAX_READS:
             oldest = sorted(state.files_read, key=lambda p: (state.files_read[p].source, p))
@@ -220,6 +223,10 @@ def _calls_of(message: AIMessage) -> list[dict[str, Any]]:
     """Return a message's calls, those whose arguments could not be parsed after the others."""
     calls = cast("list[Any]", [*(message.tool_calls or ()), *(message.invalid_tool_calls or ())])
     return [call for call in calls if isinstance(call, dict)]
+
+
+def _age(record: CommandRecord) -> tuple[Position, str]:
+    return record.position, record.command
 
 
 def _last_commit(state: WorkingState) -> Position:

@@ -22,7 +22,10 @@ _KINDS: tuple[tuple[CommandKind, re.Pattern[str]], ...] = (
             r"|(?:npx|bunx|uvx) \S*test"
         ),
     ),
-    ("commit", re.compile(r"git (?:-\S+ \S+ )*(?:commit|merge|cherry-pick|revert|tag|push)\b")),
+    (
+        "commit",
+        re.compile(r"git (?:-\S+ \S+ )*(?:commit|merge|cherry-pick|revert|tag|push)(?![\w-])"),
+    ),
     (
         "lint",
         re.compile(
@@ -47,10 +50,38 @@ _KINDS: tuple[tuple[CommandKind, re.Pattern[str]], ...] = (
 )
 
 
-def command_kind(invocations: Sequence[Sequence[str]]) -> CommandKind:
-    """Return what a shell command is for, from the programs it runs with their arguments."""
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_LOOKS = _words("""
+    ls cat head tail nl less more bat wc file stat tree du grep rg ag ack egrep fgrep find fd
+    which type sed awk cut sort uniq tr jq yq diff cmp column xxd echo printf pwd cd true test [
+    sleep env printenv date ps df uname whoami id hostname basename dirname realpath
+""")
+_FILE_TOOLS = _LOOKS | _words("cp mv rm touch mkdir rmdir tee ln chmod perl")
+_GIT_LOOKS = re.compile(
+    r"git (?:-\S+ \S+ )*(?:status|diff|log|show|branch|blame|grep|ls-files|ls-tree|rev-parse"
+    r"|remote|describe|reflog|cat-file|shortlog|config --get|stash list)\b"
+)
+
+
+def command_kind(invocations: Sequence[Sequence[str]], *, changes: bool) -> CommandKind:
+    """Return what a shell command is for.
+
+    Args:
+        invocations: The programs it runs, each with its arguments.
+        changes: It changes files.
+
+    Returns:
+        The first of ``test``, ``commit``, ``lint`` and ``build`` that it does; ``edit`` where
+        it only changes files, which their records tell; ``inspect`` where it only looks.
+    """
     lines = [" ".join(words)[:200] for words in invocations if words]
     for kind, pattern in _KINDS:
         if any(pattern.match(line) for line in lines):
             return kind
-    return "other"
+    programs = {line.split(" ", 1)[0] for line in lines if not _GIT_LOOKS.match(line)}
+    if programs <= _LOOKS and not changes:
+        return "inspect"
+    return "edit" if programs <= _FILE_TOOLS else "other"

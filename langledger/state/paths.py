@@ -27,10 +27,10 @@ def clean_path(value: object) -> str | None:
     """Return the value as a path with forward slashes; None where it names no file."""
     if not isinstance(value, str) or len(value) > MAX_LENGTH:
         return None
-    path = value.strip("\r\n\t").removeprefix("file://")
+    path = value.strip().removeprefix("file://")
     if _DRIVE.match(path) or ("\\" in path and "/" not in path):
         path = path.replace("\\", "/")
-    if not path.strip() or path != printable(path) or path in _ONLY_DEVICES:
+    if not path or path != printable(path) or path in _ONLY_DEVICES:
         return None
     return None if path.startswith(_NOT_FILES) or "://" in path else path
 

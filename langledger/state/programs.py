@@ -154,7 +154,8 @@ def _git(arguments: Arguments) -> list[Effect]:
         return _two_ended("rename")(rest)
     if command in ("checkout", "restore") and "--staged" not in rest and "-b" not in rest:
         paths = rest[list(rest).index("--") + 1 :] if "--" in rest else operands(rest)
-        return [Effect("restore", path) for path in paths]
+        chosen = "--ours" in rest or "--theirs" in rest  # one side of a conflict
+        return [Effect("write" if chosen else "restore", path) for path in paths]
     if command == "reset" and "--hard" in rest:
         return [Effect("restore", ".")]
     return []

@@ -39,7 +39,7 @@ __all__ = [
 FileAction: TypeAlias = Literal["create", "write", "edit", "delete", "rename", "restore"]
 Outcome: TypeAlias = Literal["pending", "ok", "failed", "refused"]
 StepStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"]
-CommandKind: TypeAlias = Literal["test", "build", "lint", "commit", "other"]
+CommandKind: TypeAlias = Literal["test", "build", "lint", "commit", "other", "edit", "inspect"]
 StatementStatus: TypeAlias = Literal["active", "superseded", "expired"]
 
 Position: TypeAlias = tuple[int, int]

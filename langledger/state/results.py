@@ -46,12 +46,14 @@ _FAILED_AT_START = re.compile(
     r"|\w+ verification failed|proposed edit has introduced|refus|timed? ?out|E[A-Z]{4,}:)",
     re.IGNORECASE,
 )
+_ERROR = re.compile(r"\W*(?:tool_use_error\b|ERROR:|Error: |Error (?:calling|executing|invoking))")
 _FAILED_WITHIN = re.compile(
-    r"not found in|did not appear|no replacement was performed|verification failed"
-    r"|introduced new syntax error|is not unique|already exists in|does not exist"
+    r"not found in|task not found|did not appear|no replacement was performed|verification failed"
+    r"|introduced new syntax error|is not unique|already exists (?:in|at)|does not exist"
     r"|has not been read yet|modified since|must be unique",
     re.IGNORECASE,
 )
+_QUOTED = re.compile(r"'[^']{80,}'|`[^`]{80,}`|\"[^\"]{80,}\"")
 _EXIT_AT_START = re.compile(
     r"^(?:exit code:? |process exited with code |<returncode>|exit status:? )(-?\d{1,5})",
     re.IGNORECASE | re.MULTILINE,
@@ -65,10 +67,11 @@ _NO_START = re.compile(r"script failed|command timed out|timeout\b", re.IGNORECA
 _OPENED = re.compile(r"^\[File: (.+?) \(\d+ lines", re.MULTILINE)
 _TROUBLE = re.compile(r"error|fail|exception|panic|fatal|not found|denied|refused", re.IGNORECASE)
 _FRAME = re.compile(
-    r"\s*(?:</?(?:returncode|output|tool_use_error)>|```|exit code:? -?\d+|chunk id:|wall time"
+    r"\s*(?:</?(?:returncode|output|output_tail|tool_use_error)>|```|`[^`]*`\s*$"
+    r"|exit code:? -?\d+|chunk id:|wall time"
     r"|process exited|original token count|output:\s*$|script (?:completed|failed|running)"
     r"|\[command finished|command exited with|\(no output\)|\[python interpreter|root@"
-    r"|total output)",
+    r"|total output|shell cwd was reset)",
     re.IGNORECASE,
 )
 
@@ -104,7 +107,12 @@ def result_text(message: ToolMessage) -> str:
 
 
 def judge(
-    text: str, *, failed: bool, shell: bool, programs: Collection[str] = frozenset()
+    text: str,
+    *,
+    failed: bool,
+    shell: bool = False,
+    changes: bool = False,
+    programs: Collection[str] = frozenset(),
 ) -> Verdict:
     """Return how a call ended.
 
@@ -112,6 +120,8 @@ def judge(
         text: Its result.
         failed: The message says that it is an error.
         shell: It was a shell command, whose output says what it likes.
+        changes: It was to change something, so that the text tells whether it did; the text
+            of a call that reads or searches is what was found.
         programs: The programs whose complaints are looked for.
     """
     head, tail = text[:MAX_TEXT], text[-MAX_TEXT // 10 :]
@@ -123,7 +133,8 @@ def judge(
         wrong = failed or code not in (None, 0) or _NO_START.match(start)
         status = "failed" if wrong else "ok"
     else:
-        status = "failed" if failed or _says_failed(head) else "ok"
+        said = _says_failed(head) if changes else _ERROR.match(head) is not None
+        status = "failed" if failed or said else "ok"
     return Verdict(
         status=status,
         exit_code=code,
@@ -151,7 +162,8 @@ def _unframed(start: str) -> str:
 def _says_failed(head: str) -> bool:
     if _DONE.search(head[:400]) and not _FAILED_AT_START.match(head):
         return False
-    return bool(_FAILED_AT_START.match(head) or _FAILED_WITHIN.search(head))
+    outside = _QUOTED.sub("", head[:4000])[:300]  # a quoted text may be long, and say anything
+    return bool(_FAILED_AT_START.match(head) or _FAILED_WITHIN.search(outside))
 
 
 def _line(head: str, tail: str, *, shell: bool, ok: bool) -> str:

@@ -185,6 +185,9 @@ class _Reader:
     def _value(self, at: int, depth: int = 0) -> tuple[Values, int]:
         """Return what the expression here can be, and where it ends."""
         values, at = self._operand(at, depth)
+        while self._sign(at) == "." and self._kind(at + 1) == "name":  # what a value is asked for
+            values = values if self._sign(at + 1) in _SAME_PATH else ()
+            at = self._list(at + 3, depth + 1)[1] if self._sign(at + 2) == "(" else at + 2
         while self._sign(at) == "/" and values:
             right, at = self._operand(at + 1, depth)
             values = tuple(f"{a}/{b}" for a in values for b in right)[:_MAX_VALUES]
@@ -257,7 +260,7 @@ class _Reader:
             return ()
         while self._kind(start - 1) == "name" or self._sign(start - 1) == ".":
             start -= 1
-        return self._value(start if self._kind(start) == "name" else start + 1)[0]
+        return self._operand(start, 0)[0]
 
     def _opened(self, at: int, owner: str) -> Iterator[ScriptChange]:
         """Yield the file that ``open(path, "w")`` or ``path.open("w")`` writes."""

@@ -1,0 +1,149 @@
+"""Render single records as lines of text.
+
+What a tool, a file or a user said is data here: it is made one line, tags in it cannot close
+or open a section, and it cannot pose as a reference to an entry.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+
+from langledger.state.records import (
+    CommandRecord,
+    FileRecord,
+    LastAction,
+    ReadRecord,
+    Statement,
+    TaskStep,
+)
+from langledger.state.text import one_line, printable
+
+__all__ = [
+    "command_line",
+    "data",
+    "file_line",
+    "group_lines",
+    "last_action_line",
+    "marks",
+    "path_text",
+    "read_text",
+    "references",
+    "statement_line",
+    "step_line",
+]
+
+_TAG = re.compile(r"<(?=[/!?]?[A-Za-z])")
+_ODD_PATH = re.compile(r"[\s,()\"`]|\A-|: ")
+_SYMBOLS = {"pending": "no result yet", "ok": "ok", "failed": "failed", "refused": "refused"}
+_ADVICE = {
+    "pending": "Check whether it took effect before doing it again.",
+    "ok": "It is done; go on from there.",
+    "failed": "It did not work; do not take it as done.",
+    "refused": "The user did not allow it; do not repeat it.",
+}
+
+
+def data(text: str, limit: int = 160) -> str:
+    """Return foreign text as one line that is only text."""
+    return _TAG.sub("‹", one_line(text, limit)).replace("[#", "[ #")
+
+
+def references(sources: Sequence[int]) -> str:
+    """Return where something comes from, as ``[#12]`` or ``[#12 … #40]``; empty for nothing."""
+    if not sources:
+        return ""
+    shown = [f"#{source}" for source in sources]
+    return f"[{', '.join(shown)}]" if len(shown) <= 2 else f"[{shown[0]} … {shown[-1]}]"
+
+
+def path_text(path: str) -> str:
+    """Return a path, in quotes where it would not stand out as one word."""
+    shown = _TAG.sub("‹", printable(path)).replace("[#", "[ #")
+    return f'"{shown}"' if _ODD_PATH.search(shown) else shown
+
+
+def marks(record: FileRecord) -> str:
+    """Return what was done to a file, in few words: ``new, 3 edits``."""
+    first, last = record.actions[0], record.actions[-1]
+    edits = sum(change.action == "edit" for change in record.actions)
+    words: list[str] = []
+    if record.created and not record.deleted:
+        words.append(f"renamed from {path_text(first.other)}" if first.other else "new")
+    if record.deleted:
+        words.append(f"now {path_text(last.other)}" if last.other else "deleted")
+    elif last.action == "restore":
+        words.append("reverted")
+    elif any(change.action == "write" for change in record.actions):
+        words.append("written")
+    if edits > 1 and not record.deleted:
+        words.append(f"{edits} edits")
+    return ", ".join(words)
+
+
+def file_line(path: str, record: FileRecord, *, details: bool) -> str:
+    """Return the line of one file, with what changed last and where it was changed."""
+    marked = marks(record)
+    line = f"- {path_text(path)}" + (f" ({marked})" if marked else "")
+    if not details:
+        return line
+    summary = data(record.summary, 80) if record.summary and not record.deleted else ""
+    return (
+        f"{line}: {summary} {references(record.sources)}"
+        if summary
+        else (f"{line} {references(record.sources)}")
+    )
+
+
+def group_lines(files: Sequence[tuple[str, FileRecord]], *, marked: bool) -> list[str]:
+    """Return files by directory, one line a directory, each in the order given."""
+    groups: dict[str, list[str]] = {}
+    for path, record in files:
+        directory, name = posixpath.split(path)
+        note = marks(record) if marked else ("deleted" if record.deleted else "")
+        text = path_text(name) + (f" ({note})" if note else "")
+        groups.setdefault(directory, []).append(text)
+    return [
+        f"- {path_text(directory.rstrip('/') + '/')}: {', '.join(names)}"
+        if directory
+        else f"- {', '.join(names)}"
+        for directory, names in groups.items()
+    ]
+
+
+def last_action_line(action: LastAction) -> str:
+    """Return the line of the newest call, and what to make of it."""
+    call = f"{data(action.tool, 60) or 'a tool'}: {data(action.args, 120)}".rstrip(": ")
+    result = f": {data(action.result, 120)}" if action.result else ""
+    reference = references([action.source])
+    return f"- {call} → {_SYMBOLS[action.status]}{result} {reference} {_ADVICE[action.status]}"
+
+
+def step_line(step: TaskStep) -> str:
+    """Return the line of a step that is not finished."""
+    now = " (in progress)" if step.status == "in_progress" else ""
+    return f"- {data(step.step) or 'a step'}{now} {references(step.sources[-1:])}"
+
+
+def statement_line(statement: Statement) -> str:
+    """Return the line of a statement that holds, with its reason."""
+    why = f" — {data(statement.why, 200)}" if statement.why else ""
+    return f"- {data(statement.what, 240)}{why} {references(statement.sources)}"
+
+
+def command_line(command: CommandRecord) -> str:
+    """Return the line of a command with how it ended last."""
+    ended = {True: "ok", False: "failed", None: "result not known"}[command.ok]
+    code = f", exit {command.exit_code}" if command.ok is False and command.exit_code else ""
+    runs = f", run {command.runs} times" if command.runs > 1 else ""
+    outcome = f": {data(command.outcome, 100)}" if command.outcome else ""
+    shown = data(command.command, 140).replace("`", "'")
+    return f"- `{shown}` {ended}{code}{runs}{outcome} {references(command.sources[-1:])}"
+
+
+def read_text(path: str, record: ReadRecord) -> str:
+    """Return a file that was read, with the lines where not all were."""
+    ranges: Iterable[str] = () if "all" in record.ranges else record.ranges[-2:]
+    shown = ", ".join(data(span, 24) for span in ranges)
+    return path_text(path) + (f" ({shown})" if shown else "")

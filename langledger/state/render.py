@@ -1,0 +1,274 @@
+"""Render the working state as text for the model, within a budget of tokens.
+
+The order is fixed: files already changed, the bridge line, the last action, the steps, what
+was said, commands, files read. What is dropped first when the budget is short is another
+order: files read go first, the names of changed files last. The same state, budget and
+counter give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from langledger.state.lines import (
+    command_line,
+    data,
+    file_line,
+    group_lines,
+    last_action_line,
+    read_text,
+    references,
+    statement_line,
+    step_line,
+)
+from langledger.state.records import (
+    CommandRecord,
+    FileRecord,
+    Position,
+    Statement,
+    TaskStep,
+    WorkingState,
+)
+
+__all__ = ["BRIDGE", "render_state"]
+
+BRIDGE = "These changes are already made; do not make them again."
+"""The line that turns the list of files from background into a constraint."""
+
+FILES_SHARE = 0.65
+"""Of the budget, what the files may take while other parts still need room."""
+
+_KEY_KINDS = ("test", "build", "lint", "commit")
+_MAX_OF_KIND = 3
+_MAX_OTHER_COMMANDS = 5
+_MAX_READ_LINES = 8
+_READS_IN_LINE = 6
+_HEADINGS = ("test", "build", "lint", "commit", "other")
+
+Count: TypeAlias = Callable[[str], int]
+Files: TypeAlias = Sequence[tuple[str, FileRecord]]
+
+
+@dataclass(slots=True)
+class _Section:
+    """A heading with its lines, each with a priority; the lowest number is kept longest."""
+
+    heading: str
+    lines: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+
+    def add(self, priority: int, lines: Iterable[str]) -> None:
+        self.lines.extend((priority, line) for line in lines)
+
+
+def render_state(
+    state: WorkingState, *, max_tokens: int, count: Count, lookup: str = "recall_history"
+) -> str:
+    """Return the state as text.
+
+    Args:
+        state: What to render.
+        max_tokens: The text never counts more; too small a budget gives an empty text.
+        count: Counts the tokens of a text.
+        lookup: The tool that tells what did not fit.
+    """
+    if max_tokens <= 0:
+        return ""
+    sections = [section for section in _sections(state) if section.lines]
+    files = sorted(state.files_touched.items(), key=_file_rank)
+    wanted = sum(count(line) + 1 for section in sections for _, line in section.lines)
+    room = max_tokens - min(wanted, max_tokens - int(max_tokens * FILES_SHARE))
+    while True:
+        listed = _files_part(files, room, count, lookup)
+        text = _filled(listed, sections, max_tokens, count)
+        if text is not None:
+            return text
+        if room <= 0:
+            return ""
+        room = min(room - 1, room * 9 // 10)
+
+
+def _filled(
+    listed: list[str], sections: list[_Section], max_tokens: int, count: Count
+) -> str | None:
+    """Return the files with as many other lines as fit; None if the files alone do not."""
+    ranked = [
+        (priority, at, number)
+        for at, section in enumerate(sections)
+        for number, (priority, _) in enumerate(section.lines)
+    ]
+    kept: set[tuple[int, int]] = set()
+    spent = count("\n".join(listed))
+    order: list[tuple[int, int]] = []
+    for _, at, number in sorted(ranked):
+        cost = count(sections[at].lines[number][1]) + 1
+        cost += 0 if any(a == at for a, _ in kept) else count(sections[at].heading) + 2
+        if spent + cost <= max_tokens:
+            spent += cost
+            kept.add((at, number))
+            order.append((at, number))
+    # the sum of the parts is an estimate; the whole is what counts
+    while True:
+        text = _assembled(listed, sections, kept)
+        if count(text) <= max_tokens:
+            return text
+        if not order:
+            return None
+        kept.discard(order.pop())
+
+
+def _assembled(listed: list[str], sections: list[_Section], kept: set[tuple[int, int]]) -> str:
+    parts = ["\n".join(listed)] if listed else []
+    for at, section in enumerate(sections):
+        lines = [line for n, (_, line) in enumerate(section.lines) if (at, n) in kept]
+        if lines:
+            parts.append("\n".join([section.heading, *lines]))
+    return "\n\n".join(parts)
+
+
+def _files_part(files: Files, room: int, count: Count, lookup: str) -> list[str]:
+    """Return the files in the richest form that names all of them within the room."""
+    if not files or room <= 0:
+        return []
+    frame = [f"## Files already changed ({len(files)})", BRIDGE]
+
+    def framed(lines: list[str]) -> list[str]:
+        return [frame[0], *lines, frame[1]]
+
+    def fits(lines: list[str]) -> bool:
+        return count("\n".join(lines)) <= room
+
+    plain = [file_line(path, record, details=False) for path, record in files]
+    if fits(framed(plain)):
+        return framed(_detailed(files, plain, room - count("\n".join(framed(plain))), count))
+    for marked in (True, False):
+        grouped = framed(group_lines(files, marked=marked))
+        if fits(grouped):
+            return grouped
+    return _cut(files, framed, fits, lookup)
+
+
+def _detailed(files: Files, plain: list[str], room: int, count: Count) -> list[str]:
+    """Add details to the first files as long as there is room."""
+    lines = list(plain)
+    for at, (path, record) in enumerate(files):
+        detailed = file_line(path, record, details=True)
+        cost = count(detailed) - count(plain[at]) + 1
+        if cost > room:
+            break
+        room -= cost
+        lines[at] = detailed
+    return lines
+
+
+def _cut(
+    files: Files,
+    framed: Callable[[list[str]], list[str]],
+    fits: Callable[[list[str]], bool],
+    lookup: str,
+) -> list[str]:
+    """Return as many files as fit, and how to find the others."""
+
+    def first(number: int) -> list[str]:
+        rest = len(files) - number
+        more = f"- and {rest} more: call {lookup} to list them"
+        return framed([*group_lines(files[:number], marked=False), more])
+
+    low, high = 0, len(files) - 1
+    if not fits(first(0)):
+        return []
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(first(middle)) else (low, middle - 1)
+    return first(low)
+
+
+def _file_rank(item: tuple[str, FileRecord]) -> tuple[int, int, int, str]:
+    """Order files: those that stand changed before scratch files, then newest, most edited."""
+    path, record = item
+    scratch = record.created and record.deleted
+    outside = path.startswith(("/tmp/", "/var/tmp/", "/private/tmp/"))  # noqa: S108 - only a name
+    weight = 2 if scratch else 1 if outside or record.last_action == "restore" else 0
+    return weight, -record.actions[-1].source, -len(record.actions), path
+
+
+def _sections(state: WorkingState) -> list[_Section]:
+    last = _Section("## Last action")
+    if state.last_action is not None:
+        last.add(0, [last_action_line(state.last_action)])
+    steps = _Section("## Steps")
+    steps.add(1, map(step_line, _open_steps(state.task_progress)))
+    steps.add(5, _done_steps(state.task_progress))
+    commands = _Section("## Commands")
+    for priority, found in _commands(state.commands.values()):
+        commands.add(priority, map(command_line, found))
+    reads = _Section("## Files read")
+    reads.add(8, _reads(state))
+    return [
+        last,
+        steps,
+        _statements("## Decisions", 2, state.decisions),
+        _statements("## Conventions", 2, state.conventions),
+        _statements("## Open questions", 3, state.open_questions),
+        _statements("## Definitions", 6, state.definitions),
+        commands,
+        reads,
+    ]
+
+
+def _open_steps(steps: Sequence[TaskStep]) -> list[TaskStep]:
+    listed = [step for step in steps if not step.archived]
+    doing = [step for step in listed if step.status == "in_progress"]
+    return doing + [step for step in listed if step.status == "pending"]
+
+
+def _done_steps(steps: Sequence[TaskStep]) -> list[str]:
+    done = [step for step in steps if step.status == "completed"]
+    if not done:
+        return []
+    sources = sorted({step.sources[-1] for step in done})
+    newest = max(done, key=lambda step: step.position)
+    noun = "step" if len(done) == 1 else "steps"
+    return [f"- done: {len(done)} {noun}, last: {data(newest.step, 80)} {references(sources)}"]
+
+
+def _statements(heading: str, priority: int, statements: Sequence[Statement]) -> _Section:
+    """Return the section of statements: those that hold, and a count of the others."""
+    section = _Section(heading)
+    holding = [statement for statement in statements if statement.status == "active"]
+    section.add(priority, map(statement_line, holding))
+    past = [statement for statement in statements if statement.status != "active"]
+    if past:
+        sources = sorted({source for statement in past for source in statement.sources})
+        section.add(7, [f"- no longer valid: {len(past)} {references(sources)}"])
+    return section
+
+
+def _commands(commands: Iterable[CommandRecord]) -> list[tuple[int, list[CommandRecord]]]:
+    """Return the newest commands of each kind that is worth telling, with their priority."""
+
+    def newest(command: CommandRecord) -> tuple[Position, str]:
+        return command.position, command.command
+
+    ranked = sorted(commands, key=newest, reverse=True)
+    found: list[tuple[int, list[CommandRecord]]] = []
+    for kind in _HEADINGS:
+        limit = _MAX_OTHER_COMMANDS if kind == "other" else _MAX_OF_KIND
+        same = [command for command in ranked if command.kind == kind][:limit]
+        found.append((4 if kind in _KEY_KINDS else 7, same))
+    return found
+
+
+def _reads(state: WorkingState) -> list[str]:
+    """Return the files that were read and not changed, newest first, several to a line."""
+    reads = sorted(
+        (item for item in state.files_read.items() if item[0] not in state.files_touched),
+        key=lambda item: (-item[1].source, -item[1].index, item[0]),
+    )
+    texts = [read_text(path, record) for path, record in reads]
+    limit = _MAX_READ_LINES * _READS_IN_LINE
+    return [
+        "- " + ", ".join(texts[at : at + _READS_IN_LINE])
+        for at in range(0, min(len(texts), limit), _READS_IN_LINE)
+    ]
