@@ -22,6 +22,7 @@ from langledger.entries.codec import (
     dump_message,
     has_lone_surrogate,
     load_message,
+    split_id,
 )
 from langledger.errors import ConfigurationError
 from langledger.operations import Operation, Query, Row, fetch, fetch_all
@@ -44,6 +45,7 @@ _queries = load_queries("langledger.entries")
 PAGE = 500
 # Above these a cold process first asks what is already there instead of sending it all again.
 _ASK_FIRST_MESSAGES = 64
+_AT_END = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class Entry:
         Raises:
             SerializationError: The stored bytes cannot be read back.
         """
-        return load_message(*decompress(self.body))
+        return load_message(*decompress(self.body), self.message_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,7 @@ class Recorded:
 @dataclass(frozen=True, slots=True)
 class _Item:
     digest: bytes
-    nth: int
-    at_end: bool
+    place: int | None  # as append_entries takes it: None by content and id, _AT_END, or n-th
     tokens: int | None
     role: str
     message_id: str | None
@@ -183,7 +184,7 @@ def append(
     if not queries:
         return Recorded([known[place] for place in places], 0)
     # Messages without id are placed at the end: sending them twice would record them twice.
-    repeatable = not any(item.at_end for item in fresh)
+    repeatable = not any(item.place == _AT_END for item in fresh)
     results = yield from fetch_all(*queries, repeatable=repeatable)
     rows = results[1] if fresh else []
     seqs = known | {index: row["seq"] for index, row in zip(waiting, rows, strict=True)}
@@ -209,8 +210,7 @@ def append_query(
             "user_id": user_id,
             "scope": location.scope or None,
             "digests": [item.digest for item in items],
-            "nths": [item.nth for item in items],
-            "at_ends": [item.at_end for item in items],
+            "places": [item.place for item in items],
             "tokens": [item.tokens for item in items],
             "roles": [item.role for item in items],
             "message_ids": [item.message_id for item in items],
@@ -262,12 +262,13 @@ def threads(tenant: str, *, limit: int = 100, offset: int = 0) -> Operation[list
 
 
 def _known(location: Location, items: Sequence[_Item]) -> Operation[dict[int, int]]:
-    asked = [index for index, item in enumerate(items) if not item.at_end]
+    asked = [index for index, item in enumerate(items) if item.place != _AT_END]
     rows = yield from fetch(
         _queries["known"],
         **location.keys,
         digests=[items[index].digest for index in asked],
-        nths=[items[index].nth for index in asked],
+        places=[items[index].place for index in asked],
+        message_ids=[items[index].message_id for index in asked],
     )
     return {asked[row["ord"] - 1]: row["seq"] for row in rows}
 
@@ -283,36 +284,33 @@ def _items(
     items: list[_Item] = []
     places: list[int] = []
     seen: Counter[bytes] = Counter()
-    first: dict[bytes, int] = {}
+    first: dict[tuple[bytes, str], int] = {}
     for index, message in enumerate(messages):
-        kind, payload = dump_message(message)
+        bare, message_id = split_id(message)
+        kind, payload = dump_message(bare)
         name = digest(kind, payload)
-        if message.id is not None and name in first:
-            places.append(first[name])
+        if message_id is not None and (name, message_id) in first:
+            places.append(first[name, message_id])
             continue
-        first.setdefault(name, len(items))
+        place = seen[name] if from_start else _AT_END
+        if message_id is None:
+            seen[name] += 1
+        else:
+            first[name, message_id] = len(items)
+            place = None
         places.append(len(items))
         items.append(
             _Item(
                 digest=name,
-                nth=seen[name],
-                at_end=message.id is None and not from_start,
+                place=place,
                 tokens=tokens[index] if tokens is not None else None,
                 role=message.type,
-                message_id=_storable(message.id),
+                message_id=message_id,
                 body=compress(kind, payload),
                 metadata=metadata,
             )
         )
-        seen[name] += 1
     return items, places
-
-
-def _storable(text: str | None) -> str | None:
-    """Return the id as a searchable column; the exact one is in the body."""
-    if text is None:
-        return None
-    return text.replace("\x00", "�").encode("utf-8", "replace").decode()
 
 
 def _entry(thread_id: str, row: Row) -> Entry:

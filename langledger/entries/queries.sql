@@ -8,49 +8,22 @@ ON CONFLICT (tenant, thread_key) DO UPDATE
 
 -- name: append
 -- Returns the seq of each message given, in order; only those not there yet are inserted.
-WITH given AS (
-    SELECT g.*,
-           CASE WHEN g.at_end
-                THEN g.nth + coalesce((SELECT max(e.occurrence) + 1 FROM {schema}.entry e
-                                       WHERE e.tenant = %(tenant)s
-                                         AND e.thread_key = %(thread_key)s
-                                         AND e.digest = g.digest), 0)
-                ELSE g.nth
-           END AS occurrence
-    FROM unnest(%(digests)s::bytea[], %(nths)s::int[], %(at_ends)s::bool[], %(tokens)s::int[],
-                %(roles)s::text[], %(message_ids)s::text[], %(bodies)s::bytea[], %(metadata)s::jsonb[])
-         WITH ORDINALITY
-         AS g (digest, nth, at_end, tokens, role, message_id, body, metadata, ord)
-), located AS (
-    SELECT given.*, e.seq
-    FROM given LEFT JOIN {schema}.entry e
-      ON e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
-     AND e.digest = given.digest AND e.occurrence = given.occurrence
-), fresh AS (
-    SELECT located.*, row_number() OVER (ORDER BY ord) AS n FROM located WHERE seq IS NULL
-), counter AS (
-    UPDATE {schema}.thread
-    SET next_seq = next_seq + (SELECT count(*) FROM fresh)
-    WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
-    RETURNING next_seq - (SELECT count(*) FROM fresh) AS base
-), inserted AS (
-    INSERT INTO {schema}.entry (tenant, thread_key, seq, digest, occurrence, tokens, role, message_id,
-                                task_id, user_id, scope, metadata, body)
-    SELECT %(tenant)s, %(thread_key)s, counter.base + n - 1, digest, occurrence, tokens, role,
-           message_id, %(task_id)s, %(user_id)s, %(scope)s, metadata, body
-    FROM fresh, counter
-)
-SELECT coalesce(located.seq, counter.base + fresh.n - 1) AS seq, located.seq IS NULL AS fresh
-FROM located CROSS JOIN counter LEFT JOIN fresh USING (ord)
-ORDER BY ord
+SELECT seq, fresh
+FROM {schema}.append_entries(
+    %(tenant)s, %(thread_key)s, %(scope)s, %(task_id)s, %(user_id)s,
+    array_fill('message'::text, ARRAY[cardinality(%(digests)s::bytea[])]),
+    %(digests)s::bytea[], %(places)s::int[], %(message_ids)s::text[], %(roles)s::text[],
+    %(tokens)s::int[], %(metadata)s::jsonb[], %(bodies)s::bytea[])
 
 -- name: known
 -- Which of these contents the thread already holds; asked before many or large bodies are sent.
 SELECT g.ord::int AS ord, e.seq
-FROM unnest(%(digests)s::bytea[], %(nths)s::int[]) WITH ORDINALITY AS g (digest, nth, ord)
+FROM unnest(%(digests)s::bytea[], %(places)s::int[], %(message_ids)s::text[]) WITH ORDINALITY
+     AS g (digest, place, message_id, ord)
 JOIN {schema}.entry e
   ON e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
- AND e.digest = g.digest AND e.occurrence = g.nth
+ AND e.digest = g.digest AND e.kind = 'message'
+ AND CASE WHEN g.place IS NULL THEN e.message_id = g.message_id ELSE e.occurrence = g.place END
 
 -- name: history
 SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.body
