@@ -27,46 +27,74 @@ SEED = 20251129
 # What people and agents write to each other, in the words of this project.
 SAID = (
     "Please look at the failing test and tell me what is wrong before you change anything.",
-    "I have read the file and I understand the problem: the function returns too early when "
-    "the list is empty.",
+    (
+        "I have read the file and I understand the problem: the function returns too early when "
+        "the list is empty."
+    ),
     "Now let me run the tests to see whether the change works as expected.",
     "All tests pass. Let me also check that there are no other places which use the old name.",
     "The error message says that the module cannot be found, so I will look at how it is imported.",
     "You should not use the global variable there; pass the value as an argument instead.",
-    "Can you add a new option to the command line, with a default value, and document it in "
-    "the README?",
-    "I would like to keep the public interface as it is, because other people already depend "
-    "on it.",
+    (
+        "Can you add a new option to the command line, with a default value, and document it in "
+        "the README?"
+    ),
+    (
+        "I would like to keep the public interface as it is, because other people already depend "
+        "on it."
+    ),
     "First I will search the code base for all uses of this method, then update them one by one.",
-    "There are several ways to do this. The simplest is to create a new class that wraps the "
-    "existing one.",
-    "The following changes were made: the configuration is now read once, the connection is "
-    "closed at the end.",
+    (
+        "There are several ways to do this. The simplest is to create a new class that wraps the "
+        "existing one."
+    ),
+    (
+        "The following changes were made: the configuration is now read once, the connection is "
+        "closed at the end."
+    ),
     "Here is a summary of what has been done so far and what is still left to do.",
     "If the server does not respond within thirty seconds, the request should be tried again.",
     "It looks like the database was not updated. Let me check the logs for more information.",
     "Thank you, that works. The next step is to write the documentation and an example.",
-    "Why does this happen only when there is more than one user? Could it be a race between "
-    "two processes?",
-    "We decided to store each message once, since most of the data is the same from one step "
-    "to the next.",
+    (
+        "Why does this happen only when there is more than one user? Could it be a race between "
+        "two processes?"
+    ),
+    (
+        "We decided to store each message once, since most of the data is the same from one step "
+        "to the next."
+    ),
     "This will be called from the main loop every time a new event is received from the client.",
     "I think we need to make sure that the value is never null before it is used in the query.",
-    "Let me know if you want me to go ahead with this, or whether you would rather have a "
-    "different approach.",
-    "The user asked for a report of the results, with the number of errors and the time that "
-    "each step took.",
-    "Note that the order of the items in the list is not guaranteed to be the same between "
-    "two calls.",
-    "For example, when the first argument is a string and the second one is a number, an "
-    "error is raised.",
+    (
+        "Let me know if you want me to go ahead with this, or whether you would rather have a "
+        "different approach."
+    ),
+    (
+        "The user asked for a report of the results, with the number of errors and the time that "
+        "each step took."
+    ),
+    (
+        "Note that the order of the items in the list is not guaranteed to be the same between "
+        "two calls."
+    ),
+    (
+        "For example, when the first argument is a string and the second one is a number, an "
+        "error is raised."
+    ),
     "Today the weather is good and we could go to the city with our friends and family after work.",
-    "The company sells its products in many countries and has about five thousand people "
-    "around the world.",
-    "In this section we will show how to install the package, create a project and start the "
-    "application.",
-    "She said that they had been living in the house for a long time, and that they were "
-    "going to move.",
+    (
+        "The company sells its products in many countries and has about five thousand people "
+        "around the world."
+    ),
+    (
+        "In this section we will show how to install the package, create a project and start the "
+        "application."
+    ),
+    (
+        "She said that they had been living in the house for a long time, and that they were "
+        "going to move."
+    ),
 )
 TOOLS = ("read_file", "write_file", "edit_file", "run_command", "search", "list_files", "fetch_url")
 PATHS = ("src/main.py", "tests/test_app.py", "README.md", "package.json", "src/utils/helpers.ts")
