@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 from contextlib import suppress
 from typing import Any, TypeAlias
 
@@ -18,7 +17,7 @@ from langledger.errors import ConfigurationError, DatabaseError
 from langledger.operations import Row
 
 __all__ = [
-    "acheck_alive",
+    "StaleConnectionError",
     "address",
     "check_alive",
     "connect",
@@ -40,6 +39,10 @@ _DEFAULTS: dict[str, str | int] = {
     "keepalives_interval": 10,
     "keepalives_count": 3,
 }
+
+
+class StaleConnectionError(psycopg.OperationalError):
+    """A connection of the pool was closed while nobody used it."""
 
 
 def _parsed(dsn: str) -> dict[str, Any]:
@@ -125,20 +128,14 @@ def load_adapters(dsn: str) -> AdaptersMap:
 def check_alive(connection: AnyConnection) -> None:
     """Raise if the server has closed an idle connection; costs no round trip.
 
-    A closed socket is readable and at its end. A statement that may not be sent twice
-    can only be trusted to a connection that was seen alive before it was sent.
+    Reading what has arrived, without waiting, finds the end of a closed stream. So a
+    statement that may not be sent twice goes only to a connection seen alive just before.
 
     Raises:
-        psycopg.OperationalError: When the connection is dead.
+        StaleConnectionError: When it is dead; nothing was sent.
     """
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)
-    for _ in range(16):  # a parting message may stand before the end
-        if not poll.poll(0):
-            return
-        connection.pgconn.consume_input()
-
-
-async def acheck_alive(connection: psycopg.AsyncConnection[Row]) -> None:
-    """Do what :func:`check_alive` does, in the form an async pool asks for."""
-    check_alive(connection)
+    try:
+        connection.pgconn.consume_input()  # the server's parting message, if any
+        connection.pgconn.consume_input()  # the end of the stream
+    except psycopg.OperationalError as error:
+        raise StaleConnectionError(*error.args) from error

@@ -81,11 +81,15 @@ class _Base:
     def _attempts(self, batch: Batch) -> Any:
         """Iterate over the tries of a batch.
 
-        A batch that must not run twice is not sent twice after a lost connection; the
-        pool hands out only connections that were alive a moment before.
+        A batch that must not run twice is not sent twice: it is tried again only where
+        nothing was sent, or the server undid everything.
         """
         return self._retrying(
-            lambda error: is_rolled_back(error) or (batch.repeatable and is_lost(error))
+            lambda error: (
+                isinstance(error, connections.StaleConnectionError)
+                or is_rolled_back(error)
+                or (batch.repeatable and is_lost(error))
+            )
         )
 
     def _probe(self) -> None:
@@ -145,7 +149,7 @@ class Database(_Base):
                 min_size=self._min_size,
                 max_size=self.max_size,
                 timeout=self.timeout,
-                check=connections.check_alive,
+                reconnect_timeout=self.timeout,
                 open=True,
             )
         return self
@@ -204,7 +208,11 @@ class Database(_Base):
             raise DatabaseError(_NOT_OPEN)
         try:
             with self._pool.connection(timeout=_left(deadline)) as connection:
+                connections.check_alive(connection)
                 return _run(connection, statements)
+        except connections.StaleConnectionError:
+            self._pool.check()  # where one is dead, its neighbours mostly are
+            raise
         except PoolTimeout as error:
             self._explain(error)
         except psycopg.errors.PipelineAborted as error:
@@ -236,7 +244,7 @@ class AsyncDatabase(_Base):
                 min_size=self._min_size,
                 max_size=self.max_size,
                 timeout=self.timeout,
-                check=connections.acheck_alive,
+                reconnect_timeout=self.timeout,
                 open=False,
             )
             await pool.open()
@@ -294,7 +302,11 @@ class AsyncDatabase(_Base):
             raise DatabaseError(_NOT_OPEN)
         try:
             async with self._pool.connection(timeout=_left(deadline)) as connection:
+                connections.check_alive(connection)
                 return await _arun(connection, statements)
+        except connections.StaleConnectionError:
+            await self._pool.check()
+            raise
         except PoolTimeout as error:
             await asyncio.to_thread(self._explain, error)
             raise

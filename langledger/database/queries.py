@@ -7,16 +7,17 @@
     SELECT seq, body FROM {schema}.entry
      WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s ORDER BY seq
 
-Tables are written ``{schema}.table``. The pool puts its schema there, so that no
-statement depends on a ``search_path``, which PgBouncer in transaction mode would
-share between its clients. A percent sign of SQL itself is written ``%%``. Lines
-that are comments are dropped, so they may say anything.
+Tables are written ``{schema}.table``, in the text of an ``SQL(...).format`` with doubled
+braces. The pool puts its schema there, so that no statement depends on a
+``search_path``, which PgBouncer in transaction mode would share between its clients. A
+percent sign of SQL itself is written ``%%``. Lines that are comments are dropped, so
+they may say anything.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import LiteralString, cast
 
@@ -83,20 +84,34 @@ class Renderer:
         Only SQL text is touched, never an identifier or a value of a composed statement.
         """
         if isinstance(sql, Composed):
-            return Composed(list(self._parts(sql)))
+            return Composed([self._part(part) for part in _joined(sql)])
         rendered = self._rendered.get(sql)
         if rendered is None:
             rendered = self._rendered[sql] = self._put(sql).encode()
         return rendered
 
-    def _parts(self, composed: Composed) -> Iterator[Composable]:
-        for part in composed:
-            if isinstance(part, Composed):
-                yield Composed(list(self._parts(part)))
-            elif isinstance(part, SQL):
-                yield SQL(cast("LiteralString", self._put(part.as_string())))
-            else:
-                yield part
+    def _part(self, part: Composable) -> Composable:
+        if isinstance(part, SQL):
+            return SQL(cast("LiteralString", self._put(part.as_string())))
+        return part
 
     def _put(self, sql: str) -> str:
         return sql.replace(_PLACEHOLDER, self._quoted)
+
+
+def _joined(composed: Composed) -> list[Composable]:
+    """Flatten a composed statement; ``format`` splits its text at every brace."""
+    parts: list[Composable] = []
+    for part in composed:
+        if isinstance(part, Composed):
+            parts += _joined(part)
+        else:
+            parts.append(part)
+    joined: list[Composable] = []
+    for part in parts:
+        if isinstance(part, SQL) and joined and isinstance(joined[-1], SQL):
+            text = joined[-1].as_string() + part.as_string()
+            joined[-1] = SQL(cast("LiteralString", text))
+        else:
+            joined.append(part)
+    return joined

@@ -1,18 +1,321 @@
+"""Batches against a real server, and what becomes of them when it goes away."""
+
 from __future__ import annotations
 
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from pgvector import HalfVector
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
+
 from langledger.database import AsyncDatabase, Database
-from langledger.operations import Batch, Query
+from langledger.database.connection import connect
+from langledger.database.embedded import EmbeddedServer
+from langledger.errors import DatabaseError, DatabaseUnavailableError, NotSetUpError
+from langledger.operations import Batch, Query, Row
+
+INSERT = Query(
+    "INSERT INTO {schema}.summary_cache (tenant, digest, summary) VALUES ('t', %(digest)s, 's') "
+    "RETURNING digest",
+    {"digest": b"\0\xff"},
+)
+COUNT = Query("SELECT count(*) AS n FROM {schema}.summary_cache")
 
 
-def test_a_batch_returns_the_rows_of_each_statement(database: Database) -> None:
+def count(database: Database) -> int:
+    return database.execute(Batch([COUNT]))[0][0]["n"]
+
+
+def one(sql: str, **params: object) -> Batch:
+    return Batch([Query(sql, params)])
+
+
+async def both(database: Database, batch: Batch, *, awaited: bool) -> list[list[Row]]:
+    """Run a batch in each of the two ways."""
+    if not awaited:
+        return database.execute(batch)
+    async with AsyncDatabase(database.dsn) as twin:
+        return await twin.aexecute(batch)
+
+
+awaited = pytest.mark.parametrize("awaited", [False, True], ids=["sync", "async"])
+
+
+@awaited
+async def test_each_statement_sees_the_one_before_and_returns_its_rows(
+    database: Database, awaited: bool
+) -> None:
+    batch = Batch([INSERT, COUNT, Query("DELETE FROM {schema}.summary_cache"), COUNT])
+    assert await both(database, batch, awaited=awaited) == [
+        [{"digest": b"\0\xff"}],
+        [{"n": 1}],
+        [],
+        [{"n": 0}],
+    ]
+
+
+@awaited
+async def test_a_batch_that_fails_writes_nothing_and_names_the_failure(
+    database: Database, awaited: bool
+) -> None:
+    for broken in (Query("SELECT 1/0"), Query("SELECT %(missing)s")):
+        with pytest.raises(DatabaseError, match=r"division by zero|missing"):
+            await both(database, Batch([INSERT, broken, COUNT]), awaited=awaited)
+    assert count(database) == 0
+
+
+def test_the_connection_is_good_after_a_failure(database: Database) -> None:
+    for _ in range(30):
+        with pytest.raises(DatabaseError):
+            database.execute(Batch([INSERT, Query("SELECT 1/0"), COUNT]))
+        assert count(database) == 0
+    assert database.execute(Batch([])) == []
+
+
+@awaited
+async def test_without_the_schema_the_error_says_how_to_make_it(
+    empty_dsn: str, awaited: bool
+) -> None:
+    with (
+        Database(empty_dsn) as database,
+        pytest.raises(NotSetUpError, match="run `langledger db upgrade`"),
+    ):
+        await both(database, Batch([COUNT]), awaited=awaited)
+
+
+def test_two_schemas_in_one_database_are_apart(database: Database) -> None:
+    with Database(database.dsn, schema="Other_1") as other:
+        other.setup()
+        other.execute(Batch([INSERT]))
+        assert count(other) == 1
+        assert count(database) == 0
+
+
+def test_composed_statements_get_the_schema_too(database: Database) -> None:
+    statement = SQL("SELECT count(*) AS n FROM {{schema}}.{} WHERE summary <> {}").format(
+        Identifier("summary_cache"), "{schema}"
+    )
+    assert database.execute(Batch([Query(statement)])) == [[{"n": 0}]]
+
+
+def test_large_and_binary_values_come_back_equal(database: Database) -> None:
+    body = bytes(range(256)) * 40_000  # 10 MB
     rows = database.execute(
-        Batch([Query("SELECT 1 AS one"), Query("SELECT count(*) AS n FROM {schema}.entry")])
+        one("SELECT %(body)s::bytea AS body, %(t)s::text AS t", body=body, t="é")
     )
-    assert rows == [[{"one": 1}], [{"n": 0}]]
+    assert rows == [[{"body": body, "t": "é"}]]
 
 
-async def test_async(async_database: AsyncDatabase) -> None:
-    rows = await async_database.aexecute(
-        Batch([Query("SELECT 1 AS one"), Query("SELECT count(*) AS n FROM {schema}.entry")])
+@awaited
+async def test_vectors_are_known_from_the_setup_on(empty_dsn: str, awaited: bool) -> None:
+    vector = one("SELECT %(v)s::halfvec AS v", v=HalfVector([1, 2, 3]))
+    with Database(empty_dsn) as database:
+        database.execute(one("SELECT 1"))  # a connection from before the extension
+        database.setup()
+        found = await both(database, vector, awaited=awaited)
+    assert found == [[{"v": HalfVector([1, 2, 3])}]]
+
+
+def test_a_pool_that_is_not_open_says_so(dsn: str) -> None:
+    database = Database(dsn)
+    with pytest.raises(DatabaseError, match="not open"):
+        database.execute(Batch([COUNT]))
+    with database:
+        assert count(database) == 0
+    with pytest.raises(DatabaseError, match="not open"):
+        database.execute(Batch([COUNT]))
+    with database:
+        assert count(database) == 0
+
+
+@pytest.mark.parametrize(
+    "change", [{"port": "1", "host": "127.0.0.1"}, {"dbname": "missing"}, {"user": "nobody_here"}]
+)
+def test_a_wrong_dsn_is_found_at_once(dsn: str, change: dict[str, str]) -> None:
+    begun = time.monotonic()
+    with pytest.raises(DatabaseUnavailableError, match=r"refused|does not exist|failed"):
+        Database(make_conninfo(dsn, **change)).open()
+    assert time.monotonic() - begun < 5
+
+
+def test_a_busy_pool_is_told_from_a_missing_server(dsn: str) -> None:
+    with Database(dsn, max_size=1, timeout=0.5) as database, ThreadPoolExecutor() as threads:
+        sleeping = threads.submit(database.execute, one("SELECT pg_sleep(1.5)"))
+        time.sleep(0.2)
+        with pytest.raises(DatabaseUnavailableError, match="all 1 connections were busy"):
+            database.execute(Batch([COUNT]))
+        sleeping.result()
+
+
+def test_writers_that_deadlock_both_succeed(database: Database) -> None:
+    database.execute(
+        one("CREATE TABLE {schema}.pair AS SELECT n, 0 AS v FROM generate_series(1,2) n")
     )
-    assert rows == [[{"one": 1}], [{"n": 0}]]
+    update = "UPDATE {schema}.pair SET v = v + 1 WHERE n = %(n)s"
+
+    def write(first: int, second: int) -> None:
+        sleep = Query("SELECT pg_sleep(0.3)")
+        queries = [Query(update, {"n": first}), sleep, Query(update, {"n": second})]
+        database.execute(Batch(queries, repeatable=False))
+
+    with ThreadPoolExecutor() as threads:
+        for future in [threads.submit(write, 1, 2), threads.submit(write, 2, 1)]:
+            future.result()
+    assert database.execute(one("SELECT sum(v) AS v FROM {schema}.pair")) == [[{"v": 4}]]
+
+
+def test_many_threads_share_a_small_pool(dsn: str) -> None:
+    with Database(dsn, max_size=3) as database, ThreadPoolExecutor(16) as threads:
+        batches = [one("SELECT %(n)s::int AS n", n=n) for n in range(200)]
+        assert [rows[0][0]["n"] for rows in threads.map(database.execute, batches)] == [*range(200)]
+
+
+async def test_async_calls_run_beside_each_other(async_database: AsyncDatabase) -> None:
+    begun = time.monotonic()
+    await asyncio.gather(*(async_database.aexecute(one("SELECT pg_sleep(0.5)")) for _ in range(5)))
+    assert time.monotonic() - begun < 2
+
+
+async def test_an_async_pool_serves_other_threads_and_loops(async_database: AsyncDatabase) -> None:
+    expected = [[{"n": 0}]]
+    assert await asyncio.to_thread(async_database.execute, Batch([COUNT])) == expected
+
+    def elsewhere() -> list[list[Row]]:
+        loop = asyncio.new_event_loop()
+        try:
+            return loop.run_until_complete(async_database.aexecute(Batch([COUNT])))
+        finally:
+            loop.close()
+
+    assert await asyncio.to_thread(elsewhere) == expected
+
+
+async def test_a_blocking_call_in_the_loop_is_refused(async_database: AsyncDatabase) -> None:
+    with pytest.raises(RuntimeError, match="await the async method"):
+        async_database.execute(Batch([COUNT]))
+
+
+def test_an_async_pool_whose_loop_has_ended_says_so(dsn: str) -> None:
+    loop = asyncio.new_event_loop()
+    database = AsyncDatabase(dsn)
+    loop.run_until_complete(database.open())
+    with pytest.raises(DatabaseError, match="event loop that is not running"):
+        database.execute(Batch([COUNT]))
+    loop.run_until_complete(database.close())
+    loop.close()
+
+
+async def test_a_cancelled_call_leaves_the_pool_usable(dsn: str) -> None:
+    async with AsyncDatabase(dsn, max_size=1) as database:
+        sleeping = asyncio.create_task(
+            database.aexecute(Batch([INSERT, Query("SELECT pg_sleep(20)")]))
+        )
+        await asyncio.sleep(0.3)
+        sleeping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sleeping
+        assert await database.aexecute(Batch([COUNT])) == [[{"n": 0}]]
+
+
+class Restarts:
+    """A server of a test's own, that it may stop, kill and start."""
+
+    def __init__(self, folder: Path) -> None:
+        self.server = EmbeddedServer(folder / "data", settings={"fsync": "off"})
+        self.dsn = self.server.start()
+
+    def restart(self) -> None:
+        self.server.stop()
+        self.server.start()
+
+
+@pytest.fixture
+def restarts(open_folder: Path) -> Iterator[Restarts]:
+    made = Restarts(open_folder)
+    Database(made.dsn).setup()
+    yield made
+    made.server.stop()
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_a_restart_of_the_server_goes_unnoticed(restarts: Restarts, repeatable: bool) -> None:
+    """Also by a batch that may not run twice: a dead connection is seen before it is used."""
+    with Database(restarts.dsn) as database, ThreadPoolExecutor(4) as threads:
+        list(threads.map(database.execute, [one("SELECT pg_sleep(0.2)")] * 4))
+        restarts.restart()
+        for n in range(4):
+            insert = Query(INSERT.sql, {"digest": bytes([n])})
+            database.execute(Batch([insert, COUNT], repeatable=repeatable))
+        assert count(database) == 4
+
+
+@awaited
+async def test_a_call_during_a_restart_waits_for_the_server(
+    restarts: Restarts, awaited: bool
+) -> None:
+    with Database(restarts.dsn) as database:
+        assert count(database) == 0
+        restarts.server.stop()
+        starting = threading.Timer(1.0, restarts.server.start)
+        starting.start()
+        if awaited:
+            assert await database.aexecute(Batch([COUNT])) == [[{"n": 0}]]
+        else:
+            assert count(database) == 0
+        starting.join()
+
+
+def test_a_server_that_stays_away_is_reported_after_the_timeout(restarts: Restarts) -> None:
+    with Database(restarts.dsn, timeout=1.0) as database:
+        assert count(database) == 0
+        restarts.server.stop()
+        begun = time.monotonic()
+        with pytest.raises(DatabaseUnavailableError, match=r"cannot be reached.*No such file"):
+            database.execute(Batch([COUNT]))
+        assert time.monotonic() - begun < 5
+
+
+KILL = Query("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+@awaited
+async def test_a_batch_cut_off_is_sent_again_only_if_it_may_be(dsn: str, awaited: bool) -> None:
+    """The sequence counts the tries: it does not roll back."""
+    with connect(dsn) as connection:
+        connection.execute("CREATE SEQUENCE tries")
+
+    def tries() -> int:
+        with connect(dsn) as connection:
+            return connection.execute("SELECT nextval('tries') - 1 AS n").fetchone()["n"]
+
+    batch = [Query("SELECT nextval('tries')"), KILL]
+    async with AsyncDatabase(dsn, timeout=1.0) as twin:
+        with Database(dsn, timeout=1.0) as database:
+
+            async def attempt(*, repeatable: bool) -> None:
+                cut_off = pytest.raises(DatabaseUnavailableError, match=r"terminat|closed")
+                if awaited:
+                    with cut_off:
+                        await twin.aexecute(Batch(batch, repeatable=repeatable))
+                else:
+                    with cut_off:
+                        database.execute(Batch(batch, repeatable=repeatable))
+
+            await attempt(repeatable=False)
+            assert tries() == 1
+            await attempt(repeatable=True)
+            assert tries() > 4
+
+
+def test_a_read_only_server_is_named(dsn: str) -> None:
+    readonly = make_conninfo(dsn, options="-c default_transaction_read_only=on")
+    with Database(readonly) as database:
+        with pytest.raises(DatabaseError, match="read-only: point the DSN at the primary"):
+            database.execute(Batch([INSERT, COUNT]))
+        assert count(database) == 0
