@@ -18,7 +18,7 @@ from langledger.errors import LangLedgerError
 __all__ = ["main"]
 
 # A new command: its module here, and register(app) there.
-_MODULES = ("replay", "threads", "database")
+_MODULES = ("demo", "replay", "threads", "database")
 
 
 def build_app() -> typer.Typer:
