@@ -106,6 +106,10 @@ class Arguments:
                 return value
         return None
 
+    def numbers(self, *names: str) -> list[int]:
+        """Return the whole numbers of the first of the arguments that is a list."""
+        return [value for value in self.items(*names) if _is_number(value)]
+
     def items(self, *names: str) -> list[Any]:
         """Return the first of the arguments that is a list."""
         for name in names:

@@ -38,7 +38,8 @@ class FilesTouched:
         self._call = call
         self._opened = opened
         self._created = _SAYS_CREATED.search(text[:200]) is not None
-        self._applied = {self._name(path) for path in _APPLIED.findall(text[:100_000])}
+        applied = _APPLIED.findall(text[:100_000]) if "Applied edit to" in text else []
+        self._applied = {self._name(path) for path in applied}
 
     def apply(self, change: PlannedChange) -> None:
         """Note that a planned change was made."""

@@ -30,7 +30,7 @@ from langledger.state.records import (
 )
 from langledger.state.results import Verdict, judge, opened_file, result_text
 from langledger.state.steplist import StepList
-from langledger.state.toolcalls import Surroundings, plan_call
+from langledger.state.toolcalls import Surroundings, call_key, plan_call
 
 __all__ = ["StateFold", "fold"]
 
@@ -111,7 +111,7 @@ class StateFold:
             self._last_action(pending, None)
 
     def _result(self, message: ToolMessage) -> None:
-        call = self._take(message.tool_call_id)
+        call = self._take(call_key(message.tool_call_id))
         if call is None:
             return
         text = result_text(message)
@@ -182,7 +182,7 @@ class StateFold:
         if before is not None and before.position > call.position:
             update = before.model_dump(include={"ok", "exit_code", "outcome", "index"})
         else:
-            told = {"ok": verdict.status == "ok", "exit_code": verdict.exit_code}
+            told = {"ok": verdict.ended, "exit_code": verdict.exit_code}
             update = {**told, "outcome": verdict.line, "index": call.index}
         self._state.commands[call.command] = record.model_copy(update=update)
 

@@ -62,7 +62,7 @@ _LOOKS = _words("""
 _FILE_TOOLS = _LOOKS | _words("cp mv rm touch mkdir rmdir tee ln chmod perl")
 _GIT_LOOKS = re.compile(
     r"git (?:-\S+ \S+ )*(?:status|diff|log|show|branch|blame|grep|ls-files|ls-tree|rev-parse"
-    r"|remote|describe|reflog|cat-file|shortlog|config --get|stash list)\b"
+    r"|remote|describe|reflog|merge-base|cat-file|shortlog|config --get|stash list)\b"
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from langledger.state.records import FileAction
 from langledger.state.text import content_hash, one_line
@@ -14,7 +15,9 @@ __all__ = ["PatchChange", "is_patch", "patch_changes"]
 _BEGIN = "*** Begin Patch"
 _SECTION = re.compile(r"^\*\*\* (Add|Update|Delete) File: *(\S.*?)\r?$", re.MULTILINE)
 _MOVE = re.compile(r"\s*^\*\*\* Move to: *(\S.*?)\r?$", re.MULTILINE)
-_END = re.compile(r"^\*\*\* End Patch", re.MULTILINE)
+_ENVELOPE = re.compile(
+    r"\*\*\* Begin Patch\b(.*?)(?:^\*\*\* End Patch|\Z)", re.MULTILINE | re.DOTALL
+)
 _ACTIONS: dict[str, FileAction] = {"Add": "create", "Update": "edit", "Delete": "delete"}
 
 _DIFF = re.compile(
@@ -52,18 +55,17 @@ def patch_changes(text: str) -> list[PatchChange]:
     Args:
         text: A patch, alone or with other text around it.
     """
-    if _BEGIN in text:
-        return list(_envelope(text[text.index(_BEGIN) :]))
+    envelopes = [match[1] for match in _ENVELOPE.finditer(text)]
+    if envelopes:
+        return [change for body in envelopes for change in _envelope(body)]
     return list(_unified(text))
 
 
 def _envelope(text: str) -> Iterator[PatchChange]:
     sections = list(_SECTION.finditer(text))
-    for section, following in zip(sections, [*sections[1:], None], strict=True):
-        end = following.start() if following else len(text)
-        if not following and (closing := _END.search(text, section.end())):
-            end = closing.start()
-        body, path = text[section.end() : end], section[2].strip()
+    for section, following in zip_longest(sections, sections[1:]):
+        body = text[section.end() : following.start() if following else len(text)]
+        path = section[2].strip()
         moved = _MOVE.match(body)
         if moved:
             yield PatchChange("rename", moved[1].strip(), path, _summary(body))
@@ -80,7 +82,7 @@ def _added_hash(body: str) -> str:
 def _unified(text: str) -> Iterator[PatchChange]:
     headers = list(_DIFF.finditer(text))
     in_git: PatchChange | None = None
-    for header, following in zip(headers, [*headers[1:], None], strict=True):
+    for header, following in zip_longest(headers, headers[1:]):
         body = text[header.end() : following.start() if following else len(text)]
         if header["git"]:
             in_git = _git_change(header["git"], body)

@@ -63,6 +63,8 @@ _EXIT_AT_END = re.compile(
     r"(?=[\s)\].,\"}]*(?:duration\w*\W+[\d.]+\W*)?\Z)",
     re.IGNORECASE,
 )
+# a script that ran commands, or a command that was left running
+_STILL_OPEN = re.compile(r"script (?:completed|running)|command (?:is )?running", re.IGNORECASE)
 _NO_START = re.compile(r"script failed|command timed out|timeout\b", re.IGNORECASE)
 _OPENED = re.compile(r"^\[File: (.+?) \(\d+ lines", re.MULTILINE)
 _TROUBLE = re.compile(r"error|fail|exception|panic|fatal|not found|denied|refused", re.IGNORECASE)
@@ -82,12 +84,14 @@ class Verdict:
 
     Attributes:
         status: Whether it worked.
+        ended: Whether a shell command ended well; None where the result does not tell.
         exit_code: Of a shell command, where told.
         line: The result on one line.
         complaints: The programs that reported an error of their own.
     """
 
     status: Outcome
+    ended: bool | None = None
     exit_code: int | None = None
     line: str = ""
     complaints: frozenset[str] = frozenset()
@@ -137,6 +141,7 @@ def judge(
         status = "failed" if failed or said else "ok"
     return Verdict(
         status=status,
+        ended=None if code is None and _STILL_OPEN.match(start) else status == "ok",
         exit_code=code,
         line=_line(head, tail, shell=shell, ok=status == "ok"),
         complaints=_complaints(head + "\n" + tail, programs),

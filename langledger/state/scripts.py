@@ -128,6 +128,7 @@ _ON_TWO: dict[str, FileAction] = {
     "copyfile": "write",
     "copyFileSync": "write",
 }
+_METHODS = frozenset({"write_text", "write_bytes", "touch", "unlink", "open"})
 _SAME_PATH = frozenset({"Path", "PurePath", "abspath", "resolve", "expanduser"})
 _DEFINES = frozenset({"def", "function"})
 _MODULES = frozenset({"os", "shutil", "fs", "fsp", "promises"})
@@ -243,7 +244,8 @@ class _Reader:
 
     def _target(self, at: int, owner: str) -> Values:
         """Return the path a call works on: its first argument, or what stands before the dot."""
-        if not owner or owner in _MODULES:
+        name = self.tokens[at].text
+        if not owner or owner in _MODULES or name not in _METHODS:
             return self._value(at + 2)[0]
         if owner != ")":
             return self.names.get(owner, ())
@@ -258,8 +260,10 @@ class _Reader:
                 break
         else:
             return ()
-        while self._kind(start - 1) == "name" or self._sign(start - 1) == ".":
+        if self._kind(start - 1) == "name":
             start -= 1
+            while self._sign(start - 1) == "." and self._kind(start - 2) == "name":
+                start -= 2
         return self._operand(start, 0)[0]
 
     def _opened(self, at: int, owner: str) -> Iterator[ScriptChange]:

@@ -30,6 +30,7 @@ _NAME = re.compile(r"\$(?:\{(\w+)\}|([A-Za-z_]\w*))")
 _PATTERN = re.compile(r"[*?\[{]")
 _BRACES = re.compile(r"\{([^{},]*(?:,[^{},]*)+)\}")
 _ANSI_C = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_TEST = re.compile(r"\[\[(?=\s)|\(\((?!\()")
 _OPERATOR = re.compile(r"&&|\|\||\|&|;;&?|;&|[;|&\n]")
 
 
@@ -122,6 +123,8 @@ class _Scanner:
             elif character == ")" and closing and not groups:
                 self.at += 1
                 break
+            elif test := _TEST.match(self.text, self.at):
+                self._condition(command, test)
             elif character in ("(", ")"):
                 groups = self._group(command, character, groups)
                 command = Command(connector=";")
@@ -251,6 +254,13 @@ class _Scanner:
         self._end(command)
         self.events.append("(" if bracket == "(" else ")")
         return groups + 1 if bracket == "(" else groups - 1
+
+    def _condition(self, command: Command, match: re.Match[str]) -> None:
+        """Pass ``[[ … ]]`` and ``(( … ))``, where ``>`` compares."""
+        closing = "]]" if match[0].startswith("[") else "))"
+        end = self.text.find(closing, match.end())
+        self.at = len(self.text) if end < 0 else end + 2
+        command.words.append(Word((Part("text", "["),)))
 
     def _redirect(self, command: Command, match: re.Match[str], depth: int) -> None:
         self.at = match.end()

@@ -54,7 +54,7 @@ def planned_steps(tool: str, arguments: Arguments) -> tuple[list[PlannedStep], b
 
 def created_step(result: str) -> tuple[str, str] | None:
     """Return the id that a result gives to a new step, and the step's text if it says it."""
-    match = _CREATED.search(result)
+    match = _CREATED.search(result[:4000])
     return (match[1], one_line(match[2] or "")) if match else None
 
 

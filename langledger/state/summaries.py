@@ -36,8 +36,8 @@ def _lines_of(text: str) -> dict[str, None]:
 
 def read_range(arguments: Arguments) -> str:
     """Return which lines a call reads."""
-    span = arguments.items("viewrange", "linerange", "range")
-    if len(span) == 2 and all(isinstance(end, int) for end in span):
+    span = arguments.numbers("viewrange", "linerange", "range")
+    if len(span) == 2:
         return f"{span[0]}-{span[1] if span[1] != -1 else 'end'}"
     start = arguments.number("offset", "startline", "start", "linestart", "fromline")
     end = arguments.number("endline", "end", "lineend", "toline")

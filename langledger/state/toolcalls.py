@@ -36,9 +36,9 @@ from langledger.state.records import (
 from langledger.state.scripts import script_changes, string_values
 from langledger.state.steps import planned_steps
 from langledger.state.summaries import count_lines, edit_summary, ranged, read_range
-from langledger.state.text import content_hash, one_line
+from langledger.state.text import content_hash, one_line, printable
 
-__all__ = ["MAX_COMMAND", "Surroundings", "plan_call"]
+__all__ = ["MAX_COMMAND", "Surroundings", "call_key", "plan_call"]
 
 MAX_COMMAND = 300
 """Characters kept of a shell command."""
@@ -119,13 +119,18 @@ def plan_call(
         if rule():
             break
     return PendingCall(
-        id=call_id if isinstance(call_id, str) else "",
+        id=call_key(call_id),
         source=position[0],
         index=position[1],
         tool=name,
         args=short_arguments(plan.arguments),
         **plan.found,
     )
+
+
+def call_key(call_id: object) -> str:
+    """Return the id by which a call and its result are matched; empty for none."""
+    return printable(call_id[:200]) if isinstance(call_id, str) else ""
 
 
 class _Plan:
