@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from langledger.compaction.findings import Finding, Section, findings_of
 from langledger.compaction.sentences import clip, lines_of, one_line, sentences, words
@@ -31,6 +31,7 @@ _LEAST_PER_REQUEST = 22  # tokens that a shortened request needs to say anything
 _EDGE_WEIGHT = 4  # the first and the newest request get this many times the others' room
 _SAME = 0.75
 _SECTION_SHARE = {Section.WORK: 0.7, Section.ERRORS: 0.35, Section.OPEN: 0.2, Section.COMMANDS: 0.3}
+_SHORT_REPLY = 24  # characters; says little without the question before it
 _LONGEST_REQUEST = 20_000  # characters looked at
 
 
@@ -86,32 +87,43 @@ def _join(
 
 @dataclass(slots=True)
 class _Request:
+    """What the user said, and the question of the assistant that a short reply answers."""
+
     seqs: list[int]
     text: str
+    question: str
     label: str = "The user said"
 
 
 def _requests(messages: Sequence[tuple[int, BaseMessage]]) -> list[_Request]:
     """Return what the user said, in order, the same words once."""
-    by_text: dict[str, _Request] = {}
+    found: dict[tuple[str, str], _Request] = {}
+    before: BaseMessage | None = None
     for seq, message in messages:
-        if is_request(message):
-            text = one_line(_readable(readable_text(message)))
-            if text in by_text:
-                by_text[text].seqs.append(seq)
-            elif text:
-                by_text[text] = _Request([seq], text)
-    requests = sorted(by_text.values(), key=lambda request: request.seqs[-1])
+        if is_request(message) and (text := _shorter(one_line(readable_text(message)))):
+            question = _question(before) if len(text) <= _SHORT_REPLY else ""
+            request = found.setdefault((text, question), _Request([], text, question))
+            request.seqs.append(seq)
+        before = message
+    requests = list(found.values())
     if requests:
-        requests.sort(key=lambda request: request.seqs[0])
         requests[0].label = "The user asked"
     return requests
 
 
-def _readable(text: str) -> str:
+def _question(message: BaseMessage | None) -> str:
+    """Return the question a message ends with."""
+    if not isinstance(message, AIMessage):
+        return ""
+    last = next(reversed(sentences(readable_text(message)[-2_000:])), "")
+    return clip(last, 120) if last.endswith(("?", "？")) else ""
+
+
+def _shorter(text: str) -> str:
     if len(text) <= _LONGEST_REQUEST:
         return text
-    return f"{text[: _LONGEST_REQUEST // 2]} … {text[-_LONGEST_REQUEST // 2 :]}"
+    half = _LONGEST_REQUEST // 2
+    return f"{text[:half]} … {text[-half:]}"
 
 
 def _room_for_requests(number: int, rest: int, max_tokens: int) -> int:
@@ -124,20 +136,25 @@ def _room_for_requests(number: int, rest: int, max_tokens: int) -> int:
 def _request_lines(requests: list[_Request], room: int) -> list[str]:
     """Write each request, shortened where they do not all fit."""
     kept, skipped = _keep_requests(requests, room)
-    lines = [_request_line(request, request.text) for request in kept]
-    costs = [count + 1 for count in count_texts(lines)]
-    if skipped:
-        note = (
-            f"- The user sent {len(skipped)} more messages, not quoted here {_refs(_seqs(skipped))}"
-        )
-        room -= count_text(note) + 1
-        lines.insert(1, note)
-    shares = _shares(costs, room)
-    for index, (request, cost, share) in enumerate(zip(kept, costs, shares, strict=True)):
-        if cost > share:
-            line = _shortened(request, share)
-            lines[index + (1 if skipped and index else 0)] = line
-    return [line for line in lines if line]
+    note = [_skipped_line(skipped)] if skipped else []
+    room -= sum(count + 1 for count in count_texts(note))
+    lines: list[str] = []
+    for context in (True, False):
+        lines = [_request_line(request, request.text, context=context) for request in kept]
+        costs = [count + 1 for count in count_texts(lines)]
+        if sum(costs) <= room:
+            break
+    else:
+        shares = _shares(costs, room)
+        for index, (cost, share) in enumerate(zip(costs, shares, strict=True)):
+            if cost > share:
+                lines[index] = _shortened(kept[index], share)
+    return [line for line in (*lines[:1], *note, *lines[1:]) if line]
+
+
+def _skipped_line(skipped: list[_Request]) -> str:
+    seqs = [seq for request in skipped for seq in request.seqs]
+    return f"- The user sent {len(seqs)} more messages, not quoted here {_refs(seqs)}"
 
 
 def _keep_requests(requests: list[_Request], room: int) -> tuple[list[_Request], list[_Request]]:
@@ -161,8 +178,9 @@ def _shares(costs: list[int], room: int) -> list[int]:
     return shares
 
 
-def _request_line(request: _Request, text: str) -> str:
-    return f'- {request.label}: "{text}" {_refs(request.seqs)}'
+def _request_line(request: _Request, text: str, *, context: bool = False) -> str:
+    asked = f' when asked "{request.question}"' if context and request.question else ""
+    return f'- {request.label}{asked}: "{text}" {_refs(request.seqs)}'
 
 
 def _shortened(request: _Request, tokens: int) -> str:
@@ -201,10 +219,6 @@ def _refs(seqs: Sequence[int]) -> str:
     unique = sorted(set(seqs))
     shown = unique if len(unique) <= 3 else [unique[0], unique[-2], unique[-1]]
     return f"[{', '.join(f'#{seq}' for seq in shown)}]"
-
-
-def _seqs(requests: Iterable[_Request]) -> list[int]:
-    return [seq for request in requests for seq in request.seqs]
 
 
 def _choose(findings: list[Finding], costs: list[int], room: int) -> list[int]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import islice
 from typing import cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -21,7 +22,9 @@ from langledger.tokens.blocks import as_json
 
 __all__ = ["Finding", "Section", "findings_of"]
 
-_LONGEST = 320  # characters of one line
+_LONGEST = 320  # characters of one line; also keeps every pattern below from long searches
+_LONGEST_COMMAND = 4_000
+_MOST_TODOS = 20  # of one call
 
 
 class Section(IntEnum):
@@ -164,7 +167,7 @@ def _closes(messages: Sequence[tuple[int, BaseMessage]], index: int) -> bool:
 
 
 def _read_assistant(found: _Found, seq: int, message: AIMessage, bonus: float) -> None:
-    said = sentences(readable_text(message))
+    said = _sentences(readable_text(message))
     edges = {*said[:2], *said[-3:]} if bonus > 1.0 else set[str]()
     for sentence in said:
         if _SPEAKS_FOR_USER.search(sentence):
@@ -173,11 +176,15 @@ def _read_assistant(found: _Found, seq: int, message: AIMessage, bonus: float) -
         if score >= 2.0 or (sentence in edges and score >= 0.7):
             section = Section.OPEN if _OPEN.search(sentence) else Section.WORK
             found.add(section, seq, "The assistant reported", sentence, score + bonus)
-    for sentence in sentences(reasoning_text(message)):
+    for sentence in _sentences(reasoning_text(message)):
         if _REASON.search(sentence) and not _SPEAKS_FOR_USER.search(sentence):
             score = _worth(sentence) - 1.0
             if score >= 2.0:
                 found.add(Section.WORK, seq, "The assistant reasoned", sentence, score)
+
+
+def _sentences(text: str) -> list[str]:
+    return [clip(sentence, _LONGEST) for sentence in sentences(text)]
 
 
 def _worth(sentence: str) -> float:
@@ -255,7 +262,7 @@ def _command(arguments: Mapping[str, object]) -> str:
     """Return the shell command or script of a call; an editor's ``command`` is not one."""
     command = _argument(arguments, _COMMAND_KEYS)
     is_edit = "path" in arguments or "*** Begin Patch" in command
-    return "" if is_edit else command
+    return "" if is_edit else command[:_LONGEST_COMMAND]
 
 
 def _argument(arguments: Mapping[str, object], keys: Sequence[str]) -> str:
@@ -280,8 +287,9 @@ def _read_calls(found: _Found, seq: int, message: AIMessage, recency: float) -> 
                 text = f'"{one_line(message_line)}"'
                 found.add(Section.WORK, seq, "The assistant committed", text, 2.5 + recency)
         elif not _READS.search(call["name"]):
-            for match in _TODO_IN_CODE.findall(as_json(call["args"]).replace("\\n", "\n")):
-                found.add(Section.OPEN, seq, f"Written by {call['name']}", match, 2.0 + recency)
+            written = as_json(call["args"]).replace("\\n", "\n")
+            for match in islice(_TODO_IN_CODE.finditer(written), _MOST_TODOS):
+                found.add(Section.OPEN, seq, f"Written by {call['name']}", match[0], 2.0 + recency)
 
 
 def _read_result(

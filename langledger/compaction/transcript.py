@@ -187,18 +187,19 @@ def _fit(entry: _Entry, max_tokens: int) -> Iterator[str]:
     if count_text(entry.text) <= max_tokens:
         yield entry.text
         return
-    header, body = cut_text(entry.header, _SMALLEST_PIECE // 3), entry.body
-    while body:
-        part = _first_part(body, max_tokens - count_text(header) - 2)
+    header, at = cut_text(entry.header, _SMALLEST_PIECE // 3), 0
+    while at < len(entry.body):
+        part = _part(entry.body, at, max_tokens - count_text(header) - 2)
         yield f"{header}\n{part}"
-        body = body[len(part) :]
+        at += len(part)
         header = cut_text(entry.header.removesuffix(" ---"), _SMALLEST_PIECE // 3)
         header += ", continued ---"
 
 
-def _first_part(body: str, room: int) -> str:
-    part = cut_text(body, room)
-    if len(part) == len(body):
+def _part(body: str, at: int, room: int) -> str:
+    # No token has more characters than 128; the rest of a long body is not copied each time.
+    part = cut_text(body[at : at + room * 128], room)
+    if at + len(part) == len(body):
         return part
     # Better at the end of a line, where one is near.
     line = part.rfind("\n") + 1
@@ -210,7 +211,7 @@ def _pack(parts: Sequence[str], max_tokens: int) -> list[str]:
     pieces: list[str] = []
     size = max_tokens
     for part, tokens in zip(parts, count_texts(parts), strict=True):
-        joined = size + tokens + 1
+        joined = size + tokens + 2
         if joined <= max_tokens:
             pieces[-1] += "\n\n" + part
             size = joined

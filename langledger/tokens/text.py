@@ -51,13 +51,22 @@ def well_formed(text: str) -> str:
 def cut_text(text: str, max_tokens: int) -> str:
     """Return the beginning of a text, ending at a token, with at most ``max_tokens``."""
     try:
-        head = truncate(text, max_tokens, _ENCODING)[0]
+        head = _head(text, max_tokens)
     except UnicodeEncodeError:
-        return cut_text(well_formed(text), max_tokens)
+        return cut_text(well_formed(text[: (max_tokens + 1) * _LONGEST_TOKEN]), max_tokens)
     # A beginning can split otherwise than the whole did, at its last word alone.
     while (count := count_text(head)) > max_tokens:
         head = head[: -(count - max_tokens)]
     return head
+
+
+def _head(text: str, max_tokens: int) -> str:
+    length = (max_tokens + 1) * 8
+    while True:
+        head, total = truncate(text[:length], max_tokens, _ENCODING)
+        if total > max_tokens or length >= len(text):
+            return head
+        length *= 4
 
 
 def truncate_text(text: str, max_tokens: int) -> str:
