@@ -40,9 +40,9 @@ def script(steps: int) -> list[AIMessage]:
     return [*(step(n) for n in range(steps)), AIMessage("All parts are written.")]
 
 
-def agent_with(ledger: Ledger | AsyncLedger, model: ScriptedModel, **options):
+def agent_with(ledger: Ledger | AsyncLedger, llm: ScriptedModel, **options):
     return create_agent(
-        model,
+        llm,
         [write_file],
         system_prompt="You write files.",
         middleware=[ledger.middleware(window=WINDOW, **options)],
@@ -175,13 +175,13 @@ def test_a_bad_summary_does_no_harm(ledger: Ledger, bad) -> None:
 
 def test_an_overflow_is_answered_by_a_smaller_view(ledger: Ledger) -> None:
     refusal = ValueError("This model's maximum context length is 2000 tokens, you asked for 2400")
-    answers = [*(step(n) for n in range(6)), refusal, AIMessage("done")]
+    answers = [*(step(n) for n in range(4)), refusal, AIMessage("done")]
     model = ScriptedModel(script=answers)
     result = agent_with(ledger, model).invoke(
         {"messages": [HumanMessage("Write all the parts.")]}, CONFIG
     )
     assert result["messages"][-1].content == "done"
-    refused, retried = model.sent[6], model.sent[7]
+    refused, retried = model.sent[4], model.sent[5]
     assert sum(map(count_message, retried)) < sum(map(count_message, refused))
     assert [r.reason for r in ledger.compactions("t1")] == ["overflow"]
 
