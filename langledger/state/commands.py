@@ -79,7 +79,7 @@ def shell_effects(
     run = _Run(known=known, base=base, directory=directory)
     run.script(script, depth=0)
     return ShellEffects(
-        changes=run.changes[:MAX_CHANGES],
+        changes=_distinct(run.changes)[-MAX_CHANGES:],
         reads=run.reads,
         kind=command_kind(run.invocations, changes=bool(run.changes)),
         cwd=run.directory if run.directory != directory and not run.lost else None,
@@ -352,6 +352,11 @@ class _Run:
                 summary=one_line(_first_line(body or ""), 80),
                 content_hash=None if body is None or append else content_hash(body),
             )
+
+
+def _distinct(changes: Sequence[PlannedChange]) -> list[PlannedChange]:
+    """Return the changes without repetitions; the last of equal ones keeps its place."""
+    return list(dict.fromkeys(reversed(changes)))[::-1]
 
 
 def _is_descriptor(redirect: Redirect, text: str) -> bool:

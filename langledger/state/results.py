@@ -39,13 +39,15 @@ _DONE = re.compile(
 )
 _FAILED_AT_START = re.compile(
     r"(?:\W|\b(?:text|tool|the|your|result)\b)*"
-    r"(?:error\b|\w*Error: |exception|traceback|failed\b"
+    r"(?:error\b|\w*Error: |exception|traceback|failed\b|script failed"
+    r"|(?:old |new )?string ['\"`].{0,8000}?['\"`] (?:was )?(?:not found|already exists)"
     r"|fatal:|invalid\b|cannot\b|could not\b|can't\b|unable to|unknown\b|no such file|not found"
     r"|permission denied|access denied|access to|tool_use_error|missing\b|no changes|no match"
     r"|no replacement|multiple (?:occurrences|matches)|found \d+ (?:matches|occurrences)"
     r"|\w+ verification failed|proposed edit has introduced|refus|timed? ?out|E[A-Z]{4,}:)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,
 )
+_SHOWS_CODE = re.compile(r"\s*```(?!text\b)\w")
 _ERROR = re.compile(r"\W*(?:tool_use_error\b|ERROR:|Error: |Error (?:calling|executing|invoking))")
 _FAILED_WITHIN = re.compile(
     r"not found in|task not found|did not appear|no replacement was performed|verification failed"
@@ -53,7 +55,6 @@ _FAILED_WITHIN = re.compile(
     r"|has not been read yet|modified since|must be unique",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"'[^']{80,}'|`[^`]{80,}`|\"[^\"]{80,}\"")
 _EXIT_AT_START = re.compile(
     r"^(?:exit code:? |process exited with code |<returncode>|exit status:? )(-?\d{1,5})",
     re.IGNORECASE | re.MULTILINE,
@@ -72,7 +73,8 @@ _FRAME = re.compile(
     r"\s*(?:</?(?:returncode|output|output_tail|tool_use_error)>|```|`[^`]*`\s*$"
     r"|exit code:? -?\d+|chunk id:|wall time"
     r"|process exited|original token count|output:\s*$|script (?:completed|failed|running)"
-    r"|\[command finished|command exited with|\(no output\)|\[python interpreter|root@"
+    r"|\[command (?:finished|failed|succeeded)|command exited with|\(no output\)"
+    r"|\[python interpreter|root@"
     r"|total output|shell cwd was reset)",
     re.IGNORECASE,
 )
@@ -167,8 +169,11 @@ def _unframed(start: str) -> str:
 def _says_failed(head: str) -> bool:
     if _DONE.search(head[:400]) and not _FAILED_AT_START.match(head):
         return False
-    outside = _QUOTED.sub("", head[:4000])[:300]  # a quoted text may be long, and say anything
-    return bool(_FAILED_AT_START.match(head) or _FAILED_WITHIN.search(outside))
+    if _FAILED_AT_START.match(head):
+        return True
+    lines = (line for line in head.splitlines() if line.strip())
+    first = "" if _SHOWS_CODE.match(head) else next(lines, "")
+    return _FAILED_WITHIN.search(first[:400]) is not None
 
 
 def _line(head: str, tail: str, *, shell: bool, ok: bool) -> str:

@@ -28,7 +28,8 @@ class StepList:
             self._replace(call)
         else:
             for step in call.steps:
-                self._set(_identified(step, call, result), call)
+                if identified := _identified(step, call, result):
+                    self._set(identified, call)
         self._state.task_progress.sort(key=lambda s: (s.archived, s.order, s.position, s.step))
 
     def prune(self) -> None:
@@ -64,12 +65,13 @@ class StepList:
             steps[at] = merged
 
 
-def _identified(step: PlannedStep, call: PendingCall, result: str) -> PlannedStep:
-    """Return a step with the id its result gives it."""
+def _identified(step: PlannedStep, call: PendingCall, result: str) -> PlannedStep | None:
+    """Return a step with the id its result gives it; None where nothing tells what it is."""
     if step.key is not None:
         return step
     key, text = created_step(result) or (f"{call.source}.{call.index}", "")
-    return step.model_copy(update={"key": key, "step": step.step or text})
+    text = step.step or text
+    return step.model_copy(update={"key": key, "step": text}) if text else None
 
 
 def _merged(

@@ -47,8 +47,9 @@ def planned_steps(tool: str, arguments: Arguments) -> tuple[list[PlannedStep], b
     for name in _LISTS:
         if (steps := _whole_list(arguments, name)) is not None:
             return steps, True
-    if words & {"create", "add"} and (text := arguments.text("subject", "title", "content")):
-        return [PlannedStep(step=one_line(text), status="pending")], False
+    if words & {"create", "add"}:
+        text = arguments.text("subject", "title", "content")
+        return [PlannedStep(step=one_line(text or ""), status="pending")], False
     return None
 
 

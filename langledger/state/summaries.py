@@ -7,14 +7,15 @@ import re
 from langledger.state.arguments import CONTENT, NEW, OLD, Arguments
 from langledger.state.text import one_line
 
-__all__ = ["count_lines", "edit_summary", "ranged", "read_range"]
+__all__ = ["content_summary", "edit_summary", "ranged", "read_range"]
 
 _RANGED = re.compile(r"(?P<path>.+):(?P<lines>\d[\d,\-]*)\Z")
 
 
-def count_lines(content: str) -> int:
-    """Return how many lines a text has."""
-    return content.count("\n") + (not content.endswith("\n") and bool(content))
+def content_summary(content: str) -> str:
+    """Return how many lines a file's whole content has."""
+    lines = content.count("\n") + (not content.endswith("\n") and bool(content))
+    return "1 line" if lines == 1 else f"{lines} lines"
 
 
 def edit_summary(arguments: Arguments) -> str:

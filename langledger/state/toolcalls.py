@@ -35,7 +35,7 @@ from langledger.state.records import (
 )
 from langledger.state.scripts import script_changes, string_values
 from langledger.state.steps import planned_steps
-from langledger.state.summaries import count_lines, edit_summary, ranged, read_range
+from langledger.state.summaries import content_summary, edit_summary, ranged, read_range
 from langledger.state.text import content_hash, one_line, printable
 
 __all__ = ["MAX_COMMAND", "Surroundings", "call_key", "plan_call"]
@@ -343,7 +343,7 @@ class _Plan:
         return PlannedChange(
             path=self.around.path(path),
             action=action,
-            summary=f"{count_lines(content)} lines" if content is not None else "",
+            summary=content_summary(content) if content is not None else "",
             content_hash=content_hash(content) if content is not None and whole else None,
             writes=written_by(path, content) if content is not None and whole else (),
         )

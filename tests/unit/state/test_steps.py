@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from langledger.state.fold import fold
+from langledger.state.records import WorkingState
+
+
+def run(*calls: tuple[str, dict[str, Any], str]) -> WorkingState:
+    messages: list[BaseMessage] = []
+    for number, (tool, args, text) in enumerate(calls):
+        messages.append(
+            AIMessage("", tool_calls=[{"name": tool, "args": args, "id": f"c{number}"}])
+        )
+        messages.append(ToolMessage(text, tool_call_id=f"c{number}"))
+    return fold(enumerate(messages))
+
+
+def listed(state: WorkingState) -> list[tuple[str, str]]:
+    return [(step.step, step.status) for step in state.task_progress if not step.archived]
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("TodoWrite", {"todos": [{"content": "a", "status": "completed", "activeForm": "x"},
+                                 {"content": "b", "status": "in_progress"}]}),
+        ("write_todos", {"todos": [{"content": "a", "status": "completed"},
+                                   {"content": "b", "status": "in_progress"}]}),
+        ("update_plan", {"plan": [{"step": "a", "status": "completed"},
+                                  {"step": "b", "status": "in_progress"}]}),
+        ("task_tracker", {"command": "plan",
+                          "task_list": [{"id": "1", "title": "a", "status": "done"},
+                                        {"title": "b", "status": "in progress"}]}),
+        ("update_todo_list", {"todos": "- [x] a\n- [-] b"}),
+    ],
+)  # fmt: skip
+def test_whole_lists_of_steps(tool: str, args: dict[str, Any]):
+    assert listed(run((tool, args, "Plan updated"))) == [("a", "completed"), ("b", "in_progress")]
+
+
+def test_steps_by_id_take_it_from_the_result():
+    state = run(
+        ("TaskCreate", {"subject": "Write tests", "description": "x"},
+         "Task #3 created successfully: Write tests"),
+        ("TaskUpdate", {"taskId": "3", "status": "completed"}, "Updated task #3 status"),
+        ("TaskCreate", {"summary": "no text"}, "```text\nTask #4 created successfully: Lint\n```"),
+        ("TaskUpdate", {"taskId": "9", "addBlockedBy": ["3"]}, "Updated task #9 blockedBy"),
+        ("TaskUpdate", {"taskId": "4", "status": "deleted"}, "Error: Task not found"),
+    )  # fmt: skip
+    assert listed(state) == [("Write tests", "completed"), ("Lint", "pending")]
+    assert state.task_progress[0].sources == (0, 2)
+
+
+def test_what_a_new_list_leaves_out_is_archived_and_comes_back_with_its_history():
+    def todos(*steps: tuple[str, str]) -> dict[str, Any]:
+        return {"todos": [{"content": text, "status": status} for text, status in steps]}
+
+    state = run(
+        ("TodoWrite", todos(("a", "completed"), ("b", "pending")), "Todos have been modified"),
+        ("TodoWrite", todos(("c", "pending")), "Todos have been modified"),
+    )
+    assert listed(state) == [("c", "pending")]
+    assert [s.step for s in state.task_progress if s.archived] == ["a", "b"]
+    state = run(
+        ("TodoWrite", todos(("a", "pending"), ("b", "pending")), "ok"),
+        ("TodoWrite", todos(("c", "pending")), "ok"),
+        ("TodoWrite", todos(("a", "in_progress")), "ok"),
+    )
+    assert listed(state) == [("a", "in_progress")]
+    assert state.task_progress[0].sources == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("ExitPlanMode", {"plan": "# A plan\n\nin prose"}),
+        ("EnterPlanMode", {}),
+        ("Task", {"description": "x", "prompt": "y"}),
+        ("TaskOutput", {"task_id": "b1"}),
+        ("TodoRead", {}),
+    ],
+)
+def test_a_plan_in_prose_or_a_subagent_changes_no_steps(tool: str, args: dict[str, Any]):
+    before = ("TodoWrite", {"todos": [{"content": "a", "status": "pending"}]}, "ok")
+    assert listed(run(before, (tool, args, "ok"))) == [("a", "pending")]
+
+
+def test_a_failed_call_changes_no_steps():
+    args = {"todos": [{"content": "a", "status": "pending"}]}
+    assert listed(run(("TodoWrite", args, "Error: invalid arguments"))) == []
+
+
+def test_an_empty_list_empties_it():
+    before = ("TodoWrite", {"todos": [{"content": "a", "status": "pending"}]}, "ok")
+    assert listed(run(before, ("TodoWrite", {"todos": []}, "ok"))) == []
