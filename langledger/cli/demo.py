@@ -63,7 +63,8 @@ def demo(
         print_json({**outcome_json(outcome), "view": view, **kept})
     else:
         encoding = sys.stdout.encoding or "ascii"
-        text = render_outcome(outcome, charset=_charset(encoding))
+        options = _options(dsn, data_dir)
+        text = render_outcome(outcome, options=options, charset=_charset(encoding))
         typer.echo(text.encode(encoding, "replace").decode(encoding))
         if keep:
             typer.echo(f"\nThe repositories are in {folder}")
@@ -85,6 +86,13 @@ def _folder(*, keep: bool) -> Generator[Path]:
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _options(dsn: str | None, data_dir: Path | None) -> str:
+    """Return the options that lead to the same database; a DSN may hold a password."""
+    if dsn is not None:
+        return " --database-url DSN"
+    return f" --data-dir {data_dir}" if data_dir is not None else ""
 
 
 def _charset(encoding: str) -> Charset:

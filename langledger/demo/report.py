@@ -25,8 +25,14 @@ _RECALL_LINES = 12
 Line = tuple[str, Callable[[Kept], str]]
 
 
-def render_outcome(outcome: Outcome, *, charset: Charset = BLOCKS) -> str:
-    """Return what the demo shows, section by section."""
+def render_outcome(outcome: Outcome, *, options: str = "", charset: Charset = BLOCKS) -> str:
+    """Return what the demo shows, section by section.
+
+    Args:
+        outcome: What the demo gave.
+        options: Those that lead the other commands to the same database.
+        charset: What the chart is drawn with.
+    """
     sections = [
         ("Use of the window, one column a model call", _chart(outcome, charset)),
         ("Compactions", "\n".join(_compactions(outcome))),
@@ -38,7 +44,7 @@ def render_outcome(outcome: Outcome, *, charset: Charset = BLOCKS) -> str:
         ("What was kept of the same session", _comparison(outcome)),
         ("What recall_history read back for the agent", "\n".join(_recalled(outcome))),
         ("Checks", "\n".join(_checks(outcome))),
-        ("What to try next", _next(outcome)),
+        ("What to try next", _next(outcome, options)),
     ]
     return "\n\n".join([_opening(outcome), *(f"{_title(name)}\n{text}" for name, text in sections)])
 
@@ -179,16 +185,16 @@ def _checks(outcome: Outcome) -> Iterator[str]:
         yield f"{'ok' if check.passed else 'FAILED':>6}  {check.name} ({check.detail})"
 
 
-def _next(outcome: Outcome) -> str:
+def _next(outcome: Outcome, options: str) -> str:
     thread = outcome.run.thread_id
+    commands = {
+        f"show {thread}": "every message, as it was",
+        f"state {thread}": "the working state",
+        f"compactions {thread}": "what each compaction did",
+        "replay SESSION_FILE --window 128000": "a session of yours: Claude Code, Codex, LangChain",
+    }
     return "\n".join(
-        [
-            f"langledger show {thread}           every message, as it was",
-            f"langledger state {thread}          the working state",
-            f"langledger compactions {thread}    what each compaction did",
-            "langledger replay SESSION_FILE --window 128000",
-            "    a session of your own: Claude Code, Codex, LangChain and other logs",
-        ]
+        f"langledger {command}{options}\n    {what}" for command, what in commands.items()
     )
 
 
