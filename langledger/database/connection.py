@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psycopg
 from pgvector.psycopg import register_vector
@@ -14,7 +14,9 @@ from psycopg.rows import dict_row
 
 from langledger.database.failures import translated
 from langledger.errors import ConfigurationError, DatabaseError
-from langledger.operations import Row
+
+if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
+    from langledger.operations import Row
 
 __all__ = [
     "StaleConnectionError",
@@ -27,7 +29,7 @@ __all__ = [
     "options",
 ]
 
-AnyConnection: TypeAlias = psycopg.Connection[Row] | psycopg.AsyncConnection[Row]
+AnyConnection: TypeAlias = "psycopg.Connection[Row] | psycopg.AsyncConnection[Row]"
 
 _OLDEST_SERVER = 140000  # the first with multiranges
 
@@ -94,7 +96,7 @@ def connect(dsn: str) -> psycopg.Connection[Row]:
         DatabaseError: When the server is older than PostgreSQL 14.
     """
     with translated():
-        connection = psycopg.Connection[Row].connect(
+        connection = psycopg.Connection[dict[str, Any]].connect(
             conninfo(dsn), autocommit=True, row_factory=dict_row, prepare_threshold=None
         )
     version = connection.info.server_version

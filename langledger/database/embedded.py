@@ -129,6 +129,10 @@ class EmbeddedServer:
         finally:
             use.close()
 
+    def trouble(self) -> str | None:
+        """Say why the server is gone, a full disk for one; None while it is there."""
+        return self._cluster.trouble() if self._cluster is not None else None
+
     def __enter__(self) -> Self:
         self.start()
         return self

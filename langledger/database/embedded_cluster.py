@@ -26,6 +26,7 @@ import psycopg
 from langledger.database import connection as connections
 from langledger.database.embedded_account import Account, make_folder
 from langledger.database.embedded_binaries import Binaries
+from langledger.database.embedded_log import ServerLog, last_lines
 from langledger.database.embedded_platform import failure
 from langledger.database.embedded_socket import (
     PORT,
@@ -45,7 +46,6 @@ _GRACE = 1.0  # seconds from the server's pid file to its socket, plenty
 # "Fast" rolls open transactions back and writes all to disk; "immediate" leaves that to the
 # recovery of the next start. Both keep what was committed.
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
-_LOG_LIMIT = 10_000_000  # bytes
 _OURS = re.compile(r"cluster|socket|start\.lock|use\.lock|server\.log(\.1)?|initdb-.*|lost\+found")
 
 # sh leaves the server to init, so that it is nobody's zombie, and starts it without a shell
@@ -121,6 +121,11 @@ class Cluster:
         """PostgreSQL's own data directory."""
         return self.home / "cluster"
 
+    @property
+    def log(self) -> ServerLog:
+        """What the server writes."""
+        return ServerLog(self.home / "server.log")
+
     def ensure_created(self) -> None:
         """Run initdb where there is no cluster; it then appears whole or not at all.
 
@@ -158,7 +163,7 @@ class Cluster:
             ]
         )
         if result.returncode != 0:
-            said = _last_lines(f"{result.stdout}\n{result.stderr}", 6)
+            said = last_lines(f"{result.stdout}\n{result.stderr}", 6)
             raise failure(f"initdb could not create the database in {self.home}: {said}")
 
     def _check_version(self) -> None:
@@ -266,28 +271,27 @@ class Cluster:
 
     def _started(self, folder: Path, deadline: float) -> str | None:
         """Start the server once; return None, or the end of its log where it ended."""
-        log = _turned_over(self.home / "server.log")
-        begin = log.stat().st_size if log.exists() else 0
+        begin = self.log.turn_over()
         alive, held = os.pipe()  # the server keeps the other end: it breaks when all of it is gone
         try:
             try:
-                said = self._detach(log, folder, held)
+                said = self._detach(folder, held)
             finally:
                 os.close(held)
             if self._wait(alive, deadline):
                 return None
-            return _last_lines(said + _read_from(log, begin), 12)
+            return last_lines(said + self.log.text(begin), 12)
         finally:
             os.close(alive)
 
-    def _detach(self, log: Path, folder: Path, held: int) -> str:
+    def _detach(self, folder: Path, held: int) -> str:
         """Run the server in the background; return what the shell complained about."""
         settings = {**_SETTINGS, "unix_socket_directories": str(folder), **self.settings}
         command = [self.binaries.folder / "postgres", "-D", self.path]
         for name, value in settings.items():
             command += ["-c", f"{name}={value}"]
         result = self.account.run(
-            ["/bin/sh", "-c", _DETACH, "sh", log, *command],
+            ["/bin/sh", "-c", _DETACH, "sh", self.log.path, *command],
             pass_fds=(held,),
             start_new_session=True,
         )
@@ -302,7 +306,7 @@ class Cluster:
             if time.monotonic() > deadline:
                 raise failure(
                     f"the embedded PostgreSQL on {self.home} does not accept connections after "
-                    f"{self.patience:g} s; see {self.home / 'server.log'}"
+                    f"{self.patience:g} s; see {self.log.path}"
                 )
         return False
 
@@ -316,19 +320,17 @@ class Cluster:
             if not is_lost(error):
                 raise failure(f"the embedded PostgreSQL cannot load pgvector: {error}") from error
             raise failure(
-                f"the pgvector of the embedded PostgreSQL crashes here: {self._crash()}. "
+                f"the pgvector of the embedded PostgreSQL crashes here: {self.log.crash()}. "
                 "It is compiled for a newer CPU"
             ) from error
 
-    def _crash(self) -> str:
-        """Return what the log says about a crash; it is written a moment after."""
-        for _ in range(100):
-            lines = _read_from(self.home / "server.log", 0).splitlines()
-            found = [line for line in lines if "terminated by signal" in line]
-            if found:
-                return found[-1].partition("LOG:")[2].strip()
-            time.sleep(0.05)
-        return f"see {self.home / 'server.log'}"
+    def trouble(self) -> str | None:
+        """Say why the server is gone; None while it is there."""
+        running = self._pid_file()
+        if running is not None and self._ask(running) == "ours":
+            return None
+        words = self.log.last_words()
+        return f"the embedded server on {self.home} has ended: {words}" if words else None
 
     def shutdown(self) -> None:
         """Stop the server that runs on this cluster; its sessions are ended.
@@ -375,23 +377,3 @@ def _sync(folder: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
-
-
-def _turned_over(log: Path) -> Path:
-    """Return the log file, moved aside first when it has grown large."""
-    if log.exists() and log.stat().st_size > _LOG_LIMIT:
-        log.replace(log.with_name(f"{log.name}.1"))
-    return log
-
-
-def _read_from(log: Path, begin: int) -> str:
-    if not log.exists():
-        return ""
-    with log.open("rb") as opened:
-        opened.seek(begin)
-        return opened.read().decode("utf-8", errors="replace")
-
-
-def _last_lines(text: str, count: int) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return " | ".join(lines[-count:]) or "it said nothing"

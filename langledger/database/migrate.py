@@ -14,7 +14,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import LiteralString, cast
+from typing import TYPE_CHECKING, LiteralString, cast
 
 import psycopg
 from psycopg.sql import SQL, Composed, Identifier
@@ -22,7 +22,9 @@ from psycopg.sql import SQL, Composed, Identifier
 from langledger.database import connection as connections
 from langledger.database.failures import translate
 from langledger.errors import DatabaseUnavailableError, MigrationError, SchemaTooNewError
-from langledger.operations import Row
+
+if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
+    from langledger.operations import Row
 
 __all__ = ["Migration", "Status", "load_migrations", "migrate", "status"]
 
@@ -158,12 +160,17 @@ def _missing(
 
 
 def _applied(connection: psycopg.Connection[Row], schema: str) -> list[Row]:
-    table = Identifier(schema, "migration")
-    found = connection.execute("SELECT to_regclass(%s) AS found", [table.as_string()]).fetchone()
-    if found is None or found["found"] is None:
+    # Not to_regclass: it answers from a cache, which waiting for the lock does not renew.
+    table = SQL(
+        "pg_class JOIN pg_namespace n ON n.oid = relnamespace "
+        "WHERE relname = 'migration' AND nspname = {}"
+    ).format(schema)
+    if not _exists(connection, table):
         return []
     return connection.execute(
-        SQL("SELECT version, sha256 FROM {} ORDER BY version").format(table)
+        SQL("SELECT version, sha256 FROM {} ORDER BY version").format(
+            Identifier(schema, "migration")
+        )
     ).fetchall()
 
 

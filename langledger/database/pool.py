@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
-from typing import Any, NoReturn, Self, TypeAlias, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, TypeVar
 
 import psycopg
 import stamina
@@ -25,7 +26,9 @@ from langledger.database.failures import is_lost, is_rolled_back, real_error, tr
 from langledger.database.migrate import migrate
 from langledger.database.queries import Renderer
 from langledger.errors import ConfigurationError, DatabaseError, DatabaseUnavailableError
-from langledger.operations import Batch, Row
+
+if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
+    from langledger.operations import Batch, Row
 
 __all__ = ["AsyncDatabase", "Database"]
 
@@ -44,6 +47,7 @@ class _Base:
         min_size: int = 0,
         max_size: int = 10,
         timeout: float = 30.0,
+        trouble: Callable[[], str | None] | None = None,
     ) -> None:
         if not 0 <= min_size <= max_size or max_size < 1 or timeout <= 0:
             raise ConfigurationError(
@@ -54,6 +58,7 @@ class _Base:
         self.timeout = timeout
         self.max_size = max_size
         self._min_size = min_size
+        self._trouble = trouble
         self._conninfo = connections.conninfo(dsn)
         self._renderer = Renderer(schema)
         self._adapters: AdaptersMap | None = None
@@ -92,6 +97,18 @@ class _Base:
             )
         )
 
+    @contextmanager
+    def _reporting(self) -> Generator[None]:
+        """Raise psycopg's errors as ours, with the reason for an outage where it is known."""
+        try:
+            with translated():
+                yield
+        except DatabaseUnavailableError as error:
+            reason = self._trouble() if self._trouble is not None else None
+            if reason is None:
+                raise
+            raise DatabaseUnavailableError(f"{reason} ({error})") from error
+
     def _probe(self) -> None:
         """Connect once: a wrong DSN is found now, and so are the types of this database."""
         for attempt in self._retrying(self._is_starting):
@@ -128,6 +145,7 @@ class Database(_Base):
         min_size: Connections kept open while idle.
         max_size: Connections open at once; who finds none waits.
         timeout: Seconds to wait for a connection, and to go on retrying.
+        trouble: Asked for a reason when the server is gone; ``EmbeddedServer.trouble``.
 
     Raises:
         ConfigurationError: When an argument is out of range or the DSN is not readable.
@@ -193,7 +211,7 @@ class Database(_Base):
         """
         statements = self._statements(batch)
         deadline = time.monotonic() + self.timeout
-        with translated():
+        with self._reporting():
             for attempt in self._attempts(batch):
                 with attempt:
                     return self._try(statements, deadline)
@@ -283,7 +301,7 @@ class AsyncDatabase(_Base):
             return await asyncio.wrap_future(self._submit(lambda: self.aexecute(batch)))
         statements = self._statements(batch)
         deadline = time.monotonic() + self.timeout
-        with translated():
+        with self._reporting():
             async for attempt in self._attempts(batch):
                 with attempt:
                     return await self._try(statements, deadline)

@@ -137,3 +137,116 @@ BEGIN
         END IF;
     END IF;
 END $$;
+
+-- Reads checkpoints of a thread with their writes, and the entries and layouts that the reader
+-- does not have, in one statement.
+--
+-- Which: those of p_nss and p_ids, pairwise; or with p_channels the ancestors of the one they name,
+-- nearest first, until each of these delta channels is found stored whole, at most p_limit; or the
+-- newest p_limit of p_checkpoint_ns (null: of all), older than p_before and behind (p_after_id,
+-- p_after_ns) in that order. p_have are the seqs the reader has, learned under p_generation.
+CREATE FUNCTION read_checkpoints(
+    p_tenant text, p_thread_key uuid, p_generation bigint, p_have int8multirange,
+    p_layouts bigint[], p_nss text[], p_ids bytea[], p_channels text[], p_checkpoint_ns text,
+    p_before bytea, p_after_id bytea, p_after_ns text, p_limit integer
+) RETURNS TABLE (
+    what text, number bigint, created_at timestamptz, name text, id bytea, parent_id bytea,
+    body bytea, writes bytea, message_id text
+) LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
+#variable_conflict use_column
+DECLARE
+    v_nss        text[] := p_nss;
+    v_ids        bytea[] := p_ids;
+    v_generation bigint;
+    v_wanted     int8multirange;
+BEGIN
+    SELECT t.generation INTO v_generation FROM thread t
+    WHERE t.tenant = p_tenant AND t.thread_key = p_thread_key;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT 'thread', v_generation, NULL::timestamptz, NULL, NULL::bytea, NULL::bytea,
+                        NULL::bytea, NULL::bytea, NULL;
+
+    IF p_ids IS NULL AND p_checkpoint_ns IS NOT NULL THEN
+        SELECT array_agg(p.checkpoint_id ORDER BY p.checkpoint_id DESC),
+               array_agg(p_checkpoint_ns)
+        INTO v_ids, v_nss
+        FROM (SELECT c.checkpoint_id FROM checkpoint c
+              WHERE c.tenant = p_tenant AND c.thread_key = p_thread_key
+                AND c.checkpoint_ns = p_checkpoint_ns
+                AND c.part = 0 AND c.body IS NOT NULL AND NOT c.hidden
+                AND (p_before IS NULL OR c.checkpoint_id < p_before)
+                AND (p_after_id IS NULL OR c.checkpoint_id < p_after_id)
+              ORDER BY c.checkpoint_id DESC LIMIT p_limit) AS p;
+    ELSIF p_ids IS NULL THEN
+        SELECT array_agg(p.checkpoint_id ORDER BY p.checkpoint_id DESC, p.checkpoint_ns DESC),
+               array_agg(p.checkpoint_ns ORDER BY p.checkpoint_id DESC, p.checkpoint_ns DESC)
+        INTO v_ids, v_nss
+        FROM (SELECT c.checkpoint_id, c.checkpoint_ns FROM checkpoint c
+              WHERE c.tenant = p_tenant AND c.thread_key = p_thread_key
+                AND c.part = 0 AND c.body IS NOT NULL AND NOT c.hidden
+                AND (p_before IS NULL OR c.checkpoint_id < p_before)
+                AND (p_after_id IS NULL
+                     OR (c.checkpoint_id, c.checkpoint_ns) < (p_after_id, p_after_ns))
+              ORDER BY c.checkpoint_id DESC, c.checkpoint_ns DESC LIMIT p_limit) AS p;
+    ELSIF p_channels IS NOT NULL THEN
+        WITH RECURSIVE chain AS (
+            SELECT c.parent_id AS checkpoint_id, p_channels AS missing, 1 AS place
+            FROM checkpoint c
+            WHERE c.tenant = p_tenant AND c.thread_key = p_thread_key
+              AND c.checkpoint_ns = p_nss[1] AND c.checkpoint_id = p_ids[1] AND c.part = 0
+            UNION ALL
+            SELECT c.parent_id,
+                   ARRAY(SELECT unnest(chain.missing) EXCEPT SELECT unnest(c.snapshots)),
+                   chain.place + 1
+            FROM chain JOIN checkpoint c
+              ON c.tenant = p_tenant AND c.thread_key = p_thread_key
+             AND c.checkpoint_ns = p_nss[1] AND c.checkpoint_id = chain.checkpoint_id AND c.part = 0
+            WHERE cardinality(chain.missing) > 0 AND chain.place < p_limit
+        )
+        SELECT array_agg(chain.checkpoint_id ORDER BY place), array_agg(p_nss[1])
+        INTO v_ids, v_nss
+        FROM chain WHERE cardinality(chain.missing) > 0 AND chain.checkpoint_id IS NOT NULL;
+    END IF;
+
+    SELECT range_agg(r.r) INTO v_wanted
+    FROM unnest(v_nss, v_ids) AS w (checkpoint_ns, checkpoint_id)
+    JOIN checkpoint c
+      ON c.tenant = p_tenant AND c.thread_key = p_thread_key
+     AND c.checkpoint_ns = w.checkpoint_ns AND c.checkpoint_id = w.checkpoint_id,
+    unnest(c.refs) AS r (r);
+    IF v_generation = p_generation THEN
+        v_wanted := v_wanted - p_have;
+    END IF;
+
+    RETURN QUERY
+    SELECT CASE WHEN c.part > 0 THEN 'part' WHEN c.hidden OR c.body IS NULL THEN 'hidden'
+                ELSE 'checkpoint' END,
+           c.layout, c.created_at, c.checkpoint_ns, c.checkpoint_id, c.parent_id, c.body, c.writes,
+           NULL::text
+    FROM unnest(v_nss, v_ids) WITH ORDINALITY AS w (checkpoint_ns, checkpoint_id, place)
+    JOIN checkpoint c
+      ON c.tenant = p_tenant AND c.thread_key = p_thread_key
+     AND c.checkpoint_ns = w.checkpoint_ns AND c.checkpoint_id = w.checkpoint_id
+    ORDER BY w.place, c.part;
+
+    RETURN QUERY
+    SELECT 'layout'::text, l.layout, NULL::timestamptz, NULL::text, NULL::bytea, NULL::bytea,
+           l.body, NULL::bytea, NULL::text
+    FROM checkpoint_layout l
+    WHERE l.tenant = p_tenant AND l.layout <> ALL (p_layouts)
+      AND l.layout IN (SELECT c.layout FROM unnest(v_nss, v_ids) AS w (checkpoint_ns, checkpoint_id)
+                       JOIN checkpoint c
+                         ON c.tenant = p_tenant AND c.thread_key = p_thread_key
+                        AND c.checkpoint_ns = w.checkpoint_ns
+                        AND c.checkpoint_id = w.checkpoint_id AND c.part = 0);
+
+    RETURN QUERY
+    SELECT 'entry'::text, e.seq, NULL::timestamptz, e.kind, e.digest, NULL::bytea, e.body,
+           NULL::bytea, e.message_id
+    FROM unnest(v_wanted) AS r (r)
+    JOIN entry e
+      ON e.tenant = p_tenant AND e.thread_key = p_thread_key
+     AND e.seq >= lower(r.r) AND e.seq < upper(r.r);
+END $$;

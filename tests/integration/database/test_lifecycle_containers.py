@@ -143,3 +143,45 @@ def test_a_cpu_that_crashes_on_vectors_is_found_at_the_start(
     # Nobody is left with the server, and without the trap it works.
     with EmbeddedServer(open_folder / "data") as server:
         connect(server.dsn).close()
+
+
+def test_a_disk_that_fills_up_is_named_and_keeps_what_was_committed(root_lab: Any) -> None:
+    """PostgreSQL ends when it cannot write its log; what it had committed is there again."""
+    script = """
+import sys
+from pathlib import Path
+from langledger.database import Database
+from langledger.database.embedded import EmbeddedServer
+from langledger.errors import LangLedgerError
+from langledger.operations import Batch, Query
+home = Path(sys.argv[1])
+write = '''INSERT INTO {schema}.summary_cache (tenant, digest, summary)
+SELECT 't', %(n)s, string_agg(md5((random() * g)::text), '') FROM generate_series(1, 300000) g'''
+server = EmbeddedServer(home)
+written = 0
+with Database(server.start(), timeout=5, trouble=server.trouble) as database:
+    database.setup()
+    try:
+        while True:
+            database.execute(Batch([Query(write, {"n": bytes([written])})], repeatable=False))
+            written += 1
+    except LangLedgerError as error:
+        print(error)
+server.stop()
+(home / "lost+found" / "ballast").unlink()  # makes the room that the recovery needs
+with EmbeddedServer(home) as server, Database(server.dsn) as database:
+    count = database.execute(Batch([Query("SELECT count(*) AS n FROM {schema}.summary_cache")]))
+    print(written, count[0][0]["n"])
+"""
+    prepare = (
+        f"mkdir -p {root_lab.home}; mount -t tmpfs -o size=200M tmpfs {root_lab.home}; "
+        f"mkdir {root_lab.home}/lost+found; "
+        f"head -c 50M /dev/zero >{root_lab.home}/lost+found/ballast"
+    )
+    result = root_lab.isolated(prepare, script)
+    assert result.returncode == 0, result.stderr
+    said, counts = result.stdout.splitlines()
+    assert "No space left on device" in said
+    assert "disk is full" in said or "the embedded server on" in said  # it may outlive that, or not
+    written, found = map(int, counts.split())
+    assert written == found > 0

@@ -281,6 +281,13 @@ def test_a_server_that_stays_away_is_reported_after_the_timeout(restarts: Restar
         assert time.monotonic() - begun < 5
 
 
+def test_the_reason_for_an_outage_is_given_where_it_is_known(restarts: Restarts) -> None:
+    with Database(restarts.dsn, timeout=0.5, trouble=lambda: "the disk is full") as database:
+        restarts.server.stop()
+        with pytest.raises(DatabaseUnavailableError, match=r"^the disk is full \(.*No such file"):
+            database.execute(Batch([COUNT]))
+
+
 KILL = Query("SELECT pg_terminate_backend(pg_backend_pid())")
 
 
