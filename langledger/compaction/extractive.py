@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage, BaseMessage
 
 from langledger.compaction.findings import Finding, Section, findings_of
-from langledger.compaction.sentences import clip, lines_of, one_line, sentences, words
+from langledger.compaction.sentences import (
+    clip,
+    lines_of,
+    one_line,
+    sentences,
+    split_sentences,
+    words,
+)
 from langledger.compaction.transcript import (
     is_request,
     readable_text,
@@ -188,7 +195,7 @@ def _shortened(request: _Request, tokens: int) -> str:
     room = tokens - count_text(_request_line(request, "")) - 2
     if room < 4:
         return ""
-    parts = sentences(request.text) or [request.text]
+    parts = split_sentences(request.text)
     kept = _leading(parts, room * 3 // 4)
     tail = parts[-1] if kept < len(parts) else ""
     text = " ".join(parts[:kept])
@@ -244,8 +251,11 @@ def _choose(findings: list[Finding], costs: list[int], room: int) -> list[int]:
     return chosen
 
 
-def _same(first: frozenset[str], second: frozenset[str]) -> bool:
-    return len(first & second) >= _SAME * min(len(first), len(second)) > 0
+def _same(new: frozenset[str], known: frozenset[str]) -> bool:
+    """Whether a line adds hardly a word to one that is taken, and no number or number-like name."""
+    if any(char.isdigit() for word in new - known for char in word):
+        return False
+    return len(new & known) >= _SAME * min(len(new), len(known)) > 0
 
 
 def _last_resort(messages: Sequence[tuple[int, BaseMessage]]) -> list[Finding]:

@@ -190,7 +190,7 @@ def _sentences(text: str) -> list[str]:
 def _worth(sentence: str) -> float:
     score = 1.5 * bool(_OUTCOME.search(sentence)) + 2.0 * bool(_REASON.search(sentence))
     score += 0.7 * bool(_IDENTIFIER.search(sentence)) + 0.7 * bool(_QUANTITY.search(sentence))
-    score += 1.0 * bool(_URL.search(sentence)) + 1.0 * bool(_OPEN.search(sentence))
+    score += 1.0 * bool(_URL.search(sentence)) + 1.5 * bool(_OPEN.search(sentence))
     if _NARRATION.search(sentence) or _OFFER.search(sentence):
         score -= 3.0
     if sentence.endswith(("?", "？", ":", "：")):

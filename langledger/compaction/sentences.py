@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["clip", "is_noise", "lines_of", "one_line", "sentences", "signature", "words"]
+__all__ = [
+    "clip",
+    "is_noise",
+    "lines_of",
+    "one_line",
+    "sentences",
+    "signature",
+    "split_sentences",
+    "words",
+]
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
@@ -13,7 +22,9 @@ _FENCE = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[^\n]*$", re.MULTILINE | re.DO
 _BULLET = re.compile(r"^\s*(?:[-*+•>#]+|\d{1,2}[.)])\s+")
 # An end mark before a space, or a Chinese one. A capital or a digit that follows keeps "e.g. this"
 # and "3.5 ms" whole.
-_END = re.compile(r"(?<=[.!?])[\"')\]*]*\s+(?=[\"'`(\[*A-Z0-9\u00c0-\u024f])|(?<=[。！？；])\s*")
+_END = re.compile(
+    r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*A-Z0-9\u00c0-\u024f])|(?<=[。！？；])\s*"
+)
 _EMPHASIS = re.compile(r"\*\*|(?<!\w)__|__(?!\w)")
 _WORD = re.compile(r"[^\W_]+(?:['_.-][^\W_]+)*|[一-鿿]")
 _VARYING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+")
@@ -63,9 +74,14 @@ def sentences(text: str) -> list[str]:
     for line in prose.split("\n"):
         if line.lstrip().startswith("|"):
             continue
-        parts = _END.split(_EMPHASIS.sub("", _BULLET.sub("", line)))
+        parts = split_sentences(_EMPHASIS.sub("", _BULLET.sub("", line)))
         found += [part for part in map(one_line, parts) if part and not is_noise(part)]
     return found
+
+
+def split_sentences(line: str) -> list[str]:
+    """Split a line at the ends of its sentences, and change nothing else."""
+    return [part for part in _END.split(line) if part]
 
 
 def one_line(text: str) -> str:
