@@ -128,7 +128,7 @@ class Step:
     @property
     def _caps(self) -> tuple[int, int]:
         """The most tokens of summary and state: less where the window is small."""
-        most = max(int(self.room.usable * 0.1), 100)
+        most = max(int(self.room.usable * 0.1), 200)
         return min(self.policy.max_summary_tokens, most), min(self.policy.max_state_tokens, most)
 
     @property

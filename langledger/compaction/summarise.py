@@ -153,7 +153,7 @@ def _account(
         model=cast("BaseChatModel", summariser.model),
         prompt=summariser.prompt.replace("{max_words}", str(int(limit * 0.6))),
         requests=extract_summary(_requests(pairs), max_tokens=600),
-        limit=summariser.max_tokens - 100,
+        limit=summariser.max_tokens,
         refs={seq for seq, _ in pairs},
         summary=summary,
     )

