@@ -11,7 +11,7 @@ Run from the project's root::
 
     python benchmarks/files_touched.py [TRANSCRIPTS] [--misses] [--no-status]
 
-``--no-status`` drops the messages' own error flags, so that only words tell of failures.
+``--no-status`` drops the recorded error flags and exit codes, so that only words tell of failures.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 
+from langledger.replay.session import load_session
 from langledger.state.fold import StateFold
 from langledger.state.records import FileChange, WorkingState
 
@@ -60,30 +61,16 @@ class Score:
 
 
 def load(path: Path, *, status: bool = True) -> list[BaseMessage]:
-    """Return the messages of a session in the normalised format; message ``i`` is line ``i``."""
-    return [_message(json.loads(line), status=status) for line in path.open(encoding="utf-8")]
+    """Return the messages of a session; message ``i`` is line ``i`` of the normalised format."""
+    messages = [entry.message for entry in load_session(path).messages]
+    return messages if status else [_without_status(message) for message in messages]
 
 
-def _message(line: dict[str, Any], *, status: bool) -> BaseMessage:
-    content = line["content"]
-    match line["role"]:
-        case "system":
-            return SystemMessage(content)
-        case "user":
-            return HumanMessage(content)
-        case "assistant":
-            calls = [
-                {"type": "tool_call", "id": c["id"], "name": c["name"], "args": c["args"]}
-                for c in line.get("tool_calls") or []
-            ]
-            return AIMessage(content, tool_calls=calls)
-        case _:
-            error = status and bool(line.get("is_error"))
-            return ToolMessage(
-                content,
-                tool_call_id=line["tool_call_id"],
-                status="error" if error else "success",
-            )
+def _without_status(message: BaseMessage) -> BaseMessage:
+    """Return a result with nothing but its words to tell how the call ended."""
+    if not isinstance(message, ToolMessage):
+        return message
+    return message.model_copy(update={"status": "success", "additional_kwargs": {}})
 
 
 def sessions(root: Path) -> Iterator[tuple[str, Path, dict[str, Any]]]:

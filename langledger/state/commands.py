@@ -142,7 +142,7 @@ class _Run:
     def command(self, command: Command, depth: int) -> None:
         """Follow one simple command."""
         words = command.words
-        while words and words[0].bare and words[0].text in _KEYWORDS:
+        while words and words[0].text in _KEYWORDS:
             words = words[1:]
         if words and words[0].text == "for":
             self._loop(words)

@@ -121,6 +121,7 @@ class StateFold:
             shell=bool(call.command),
             changes=bool(call.changes or call.steps),
             programs={change.program for change in call.changes},
+            recorded=message.additional_kwargs.get("exit_code"),
         )
         self._last_action(call, verdict)
         if call.command:

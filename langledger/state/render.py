@@ -58,6 +58,10 @@ class _Section:
     heading: str
     lines: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
+    def cost(self, count: Count) -> int:
+        """Return about how many tokens the whole section takes."""
+        return count(self.heading) + 2 + sum(count(line) + 1 for _, line in self.lines)
+
     def add(self, priority: int, lines: Iterable[str]) -> None:
         self.lines.extend((priority, line) for line in lines)
 
@@ -77,8 +81,11 @@ def render_state(
         return ""
     sections = [section for section in _sections(state) if section.lines]
     files = sorted(state.files_touched.items(), key=_file_rank)
-    wanted = sum(count(line) + 1 for section in sections for _, line in section.lines)
-    room = max_tokens - min(wanted, max_tokens - int(max_tokens * FILES_SHARE))
+    wanted = [section.cost(count) for section in sections]
+    kept_free = min(sum(wanted), max_tokens - int(max_tokens * FILES_SHARE))
+    if state.last_action is not None:  # its section is the first
+        kept_free = max(kept_free, min(wanted[0], max_tokens // 2))
+    room = max_tokens - kept_free
     while True:
         listed = _files_part(files, room, count, lookup)
         text = _filled(listed, sections, max_tokens, count)

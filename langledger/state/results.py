@@ -119,6 +119,7 @@ def judge(
     shell: bool = False,
     changes: bool = False,
     programs: Collection[str] = frozenset(),
+    recorded: object = None,
 ) -> Verdict:
     """Return how a call ended.
 
@@ -129,10 +130,11 @@ def judge(
         changes: It was to change something, so that the text tells whether it did; the text
             of a call that reads or searches is what was found.
         programs: The programs whose complaints are looked for.
+        recorded: The exit code, where the message carries it beside the text.
     """
     head, tail = text[:MAX_TEXT], text[-MAX_TEXT // 10 :]
     start = head[:600].lstrip()
-    code = _exit_code(start, tail) if shell else None
+    code = _exit_code(start, tail, recorded) if shell else None
     if _REFUSED.search(start[:400]) if failed else _REFUSED.match(_unframed(start)):
         status: Outcome = "refused"
     elif shell:
@@ -156,7 +158,9 @@ def opened_file(text: str) -> str | None:
     return match[1] if match else None
 
 
-def _exit_code(start: str, tail: str) -> int | None:
+def _exit_code(start: str, tail: str, recorded: object) -> int | None:
+    if isinstance(recorded, int) and abs(recorded) < 10**6:
+        return int(recorded)
     match = _EXIT_AT_START.search(start) or _EXIT_AT_END.search(tail)
     return int(match[1]) if match else None
 

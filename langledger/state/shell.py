@@ -53,11 +53,6 @@ class Word:
         """The word as far as it is known; a variable is shown as ``$name``."""
         return "".join("$" + p.text if p.kind == "variable" else p.text for p in self.parts)
 
-    @property
-    def bare(self) -> bool:
-        """Whether the word is plain text, so that it can be a keyword."""
-        return all(part.kind == "text" for part in self.parts)
-
 
 @dataclass(slots=True)
 class Redirect:

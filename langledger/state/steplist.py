@@ -89,7 +89,8 @@ def _merged(
         )
     sources = tuple(sorted({*before.sources, call.source})[-MAX_SOURCES:])
     if call.position < before.position:
-        return before.model_copy(update={"sources": sources, "step": before.step or planned.step})
+        text = before.step or planned.step or ""
+        return before.model_copy(update={"sources": sources, "step": text})
     return before.model_copy(
         update={
             "step": planned.step or before.step,
