@@ -173,7 +173,7 @@ def _read_assistant(found: _Found, seq: int, message: AIMessage, bonus: float) -
         if _SPEAKS_FOR_USER.search(sentence):
             continue
         score = _worth(sentence)
-        if score >= 2.0 or (sentence in edges and score >= 0.7):
+        if score >= 1.0 or (sentence in edges and score >= 0.7):
             section = Section.OPEN if _OPEN.search(sentence) else Section.WORK
             found.add(section, seq, "The assistant reported", sentence, score + bonus)
     for sentence in _sentences(reasoning_text(message)):
@@ -278,18 +278,25 @@ def _argument(arguments: Mapping[str, object], keys: Sequence[str]) -> str:
 
 def _read_calls(found: _Found, seq: int, message: AIMessage, recency: float) -> None:
     for call in message.tool_calls:
-        if command := _command(call["args"]):
-            shows = _SHOWS_FILES.search(command)
-            score = 0.2 if shows else 0.8 + 0.7 * bool(_NOTABLE.search(command))
-            text = f"`{clip(one_line(command), 160)}`"
-            found.add(Section.COMMANDS, seq, "The assistant ran", text, score + recency / 2)
-            for message_line in _COMMIT.findall(f"{command}\n"):
-                text = f'"{one_line(message_line)}"'
-                found.add(Section.WORK, seq, "The assistant committed", text, 2.5 + recency)
-        elif not _READS.search(call["name"]):
-            written = as_json(call["args"]).replace("\\n", "\n")
+        name, arguments = call["name"], call["args"]
+        if command := _command(arguments):
+            _read_command(found, seq, command, recency)
+        elif not _READS.search(name):
+            label = _call_label(name, arguments)
+            found.add(Section.COMMANDS, seq, "The assistant called", label, 0.4 + recency / 2)
+            written = as_json(arguments).replace("\\n", "\n")
             for match in islice(_TODO_IN_CODE.finditer(written), _MOST_TODOS):
-                found.add(Section.OPEN, seq, f"Written by {call['name']}", match[0], 2.0 + recency)
+                found.add(Section.OPEN, seq, f"Written by {name}", match[0], 2.0 + recency)
+
+
+def _read_command(found: _Found, seq: int, command: str, recency: float) -> None:
+    notable = 0.7 * bool(_NOTABLE.search(command))
+    score = 0.2 if _SHOWS_FILES.search(command) else 0.8 + notable
+    text = f"`{clip(one_line(command), 160)}`"
+    found.add(Section.COMMANDS, seq, "The assistant ran", text, score + recency / 2)
+    for message in _COMMIT.findall(f"{command}\n"):
+        text = f'"{one_line(message)}"'
+        found.add(Section.WORK, seq, "The assistant committed", text, 2.5 + recency)
 
 
 def _read_result(

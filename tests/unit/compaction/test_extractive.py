@@ -222,6 +222,13 @@ def test_what_was_reasoned_is_marked_as_such():
     assert "- The assistant reasoned: The root cause is `retry()`" in text
 
 
+def test_other_calls_are_told_where_there_is_room():
+    edits = [call("edit", str(i), path="src/a.py", new="x") for i in range(4)]
+    text = summary(HumanMessage("Fix it."), *edits, call("read_file", "9", path="src/b.py"))
+    assert "- The assistant called: edit `src/a.py` (4 times) [#2, #4, #5]" in text
+    assert "src/b.py" not in text
+
+
 # --- nobody speaks for the user ---------------------------------------------------------------
 
 
