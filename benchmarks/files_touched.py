@@ -5,7 +5,7 @@ Folds every recorded session and compares the state with the session's truth fil
 - files edited by the agents' tools: recall and precision, by format;
 - files changed through a shell, where the truth is itself a heuristic: recall;
 - for mini-swe-agent, whose every edit is a shell command: recall of the submitted patch;
-- the last list of steps, the last action, and milliseconds per message.
+- the last list of steps, the last action, and milliseconds of processor time per message.
 
 Run from the project's root::
 
@@ -84,9 +84,9 @@ def measure(session: Path, truth: dict[str, Any], score: Score, *, status: bool)
     """Fold one session and add what it shows to the score."""
     folding = StateFold(cwd=truth.get("cwd"))
     for seq, message in enumerate(load(session, status=status)):
-        start = time.perf_counter()
+        start = time.process_time()
         folding.add(message, seq)
-        score.milliseconds.append((time.perf_counter() - start) * 1000)
+        score.milliseconds.append((time.process_time() - start) * 1000)
         score.messages += 1
     score.sessions += 1
     state = folding.state

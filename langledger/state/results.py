@@ -61,7 +61,7 @@ _EXIT_AT_START = re.compile(
 )
 _EXIT_AT_END = re.compile(
     r"(?:exit(?:ed)?(?: with)?(?: exit)?(?: code| status)?:? ?|\"exit_code\": ?)(-?\d{1,5})"
-    r"(?=[\s)\].,\"}]*(?:duration\w*\W+[\d.]+\W*)?\Z)",
+    r"(?=[\s)\].,\"}]*(?:duration\w*\W+[\d.]+\W*)?\Z|\nSignal:)",
     re.IGNORECASE,
 )
 # a script that ran commands, or a command that was left running
@@ -75,7 +75,8 @@ _FRAME = re.compile(
     r"|process exited|original token count|output:\s*$|script (?:completed|failed|running)"
     r"|\[command (?:finished|failed|succeeded)|command exited with|\(no output\)"
     r"|\[python interpreter|root@"
-    r"|total output|shell cwd was reset)",
+    r"|total output|shell cwd was reset|(?:error|stdout|stderr|signal): \(none\)"
+    r"|process group pgid:|background pids:)",
     re.IGNORECASE,
 )
 
@@ -135,7 +136,8 @@ def judge(
     head, tail = text[:MAX_TEXT], text[-MAX_TEXT // 10 :]
     start = head[:600].lstrip()
     code = _exit_code(start, tail, recorded) if shell else None
-    if _REFUSED.search(start[:400]) if failed else _REFUSED.match(_unframed(start)):
+    anywhere = failed and not shell  # what a program prints may speak of approvals too
+    if _REFUSED.search(start[:400]) if anywhere else _REFUSED.match(_unframed(start)):
         status: Outcome = "refused"
     elif shell:
         wrong = failed or code not in (None, 0) or _NO_START.match(start)

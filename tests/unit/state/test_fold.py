@@ -279,6 +279,7 @@ def test_a_branch_is_not_a_file():
         "boom\n[Command finished with exit code 1]",
         "boom\n\nCommand exited with code 1",
         "boom\n\n[Command failed with exit code 1]",
+        "Output: boom\nError: (none)\nExit Code: 1\nSignal: (none)\nProcess Group PGID: 3",
         '{"output":"boom","metadata":{"exit_code":1,"duration_seconds":0.1}}',
     ],
 )
@@ -291,6 +292,31 @@ def test_a_failed_shell_command_has_done_all_but_its_last_part(ending: str):
     assert "boom" in command.outcome
     failing = after("bash", {"command": "sed -i s/x/y/ a.py"}, ending)
     assert done(failing) == []
+
+
+def test_a_program_that_speaks_of_approval_has_failed_and_was_not_refused():
+    text = "Exit code 1\nerror: the request was not approved, it requires approval"
+    state = after("Bash", {"command": "gh pr merge"}, text, error=True)
+    assert state.last_action is not None
+    assert state.last_action.status == "failed"
+    refused = after("Bash", {"command": "rm a"}, "BLOCKED by a hook\nReason: x", error=True)
+    assert refused.last_action is not None
+    assert (refused.last_action.status, refused.commands) == ("refused", {})
+
+
+def test_an_exit_code_beside_the_text_is_believed():
+    folding = StateFold()
+    folding.add(call("bash", {"command": "sed -i s/x/y/ a.py"}), 0)
+    told = {"exit_code": 4}
+    folding.add(ToolMessage("fine", tool_call_id="c1", additional_kwargs=told), 1)
+    (command,) = folding.state.commands.values()
+    assert (command.ok, command.exit_code, done(folding.state)) == (False, 4, [])
+
+
+def test_a_command_left_running_has_no_outcome_yet():
+    args = {"input": 'tools.exec_command({cmd:"cargo test"})'}
+    (command,) = after("exec", args, "Script running with cell ID 3\nOutput:\n").commands.values()
+    assert (command.kind, command.ok) == ("test", None)
 
 
 def test_a_program_that_complains_has_changed_nothing():
