@@ -17,7 +17,7 @@ from langledger.compaction.summarise import Summariser
 from langledger.entries import append
 from langledger.errors import NothingToShrinkError
 from langledger.operations import Operation
-from langledger.tokens import Calibration, count_message, count_tools
+from langledger.tokens import Calibration, count_each, count_message, count_tools
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ class Compactor:
     def record(self, call: ModelCall, answer: Sequence[BaseMessage]) -> Operation[None]:
         """Record what the model answered, so that a finished turn is complete."""
         session = self._sessions.take(call.location)
-        sizes = [self.count(message) for message in answer]
+        sizes = self._sizes_of(answer)
         recorded = yield from append(
             call.location, answer, task_id=call.task_id, user_id=call.user_id, tokens=sizes
         )
@@ -101,7 +101,7 @@ class Compactor:
         new = session.new_part(call.messages) if session is not None else None
         if session is None or new is None:
             return (yield from self._open(call))
-        sizes = [self.count(message) for message in new]
+        sizes = self._sizes_of(new)
         recorded = yield from append(
             call.location,
             new,
@@ -116,7 +116,7 @@ class Compactor:
 
     def _open(self, call: ModelCall) -> Operation[Session]:
         """Start a session from the database: the thread is new here, or went another way."""
-        sizes = [self.count(message) for message in call.messages]
+        sizes = self._sizes_of(call.messages)
         recorded = yield from append(
             call.location,
             call.messages,
@@ -149,6 +149,11 @@ class Compactor:
         if call.tools:
             fixed += self._once("tools", list(call.tools), count_tools)
         return Room(window=call.window, reserved=call.reserved, fixed=fixed)
+
+    def _sizes_of(self, messages: Sequence[BaseMessage]) -> list[int]:
+        if self.count is count_message:
+            return count_each(messages)  # few native calls for many messages
+        return [self.count(message) for message in messages]
 
     def _once(self, name: str, value: T, count: Callable[[T], int]) -> int:
         """Count what is the same at every call only when it changes."""

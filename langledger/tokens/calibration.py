@@ -21,7 +21,9 @@ _EARLIER_CLAUDE = re.compile(
 _PRIOR_OPENAI = 1.0
 _PRIOR_EARLIER_CLAUDE = 1.25
 _PRIOR_CLAUDE = 1.65
-_PRIOR_OTHER = 1.15
+_PRIOR_DEEPSEEK = 1.1
+# Of a model that is not known, our count is the best guess; its first report corrects it.
+_PRIOR_OTHER = 1.0
 
 # The prior weighs as much as a prompt of this many tokens; each observation halves the old ones.
 _PRIOR_TOKENS = 1_000.0
@@ -39,15 +41,17 @@ def prior_ratio(model_name: str | None) -> float:
             it is unknown.
 
     Returns:
-        1.0 exactly for OpenAI's models, whose tokenizer we count with; else a value on the
-        safe side.
+        1.0 exactly for OpenAI's models, whose tokenizer we count with, and for those nothing
+        is known of; else a value on the safe side.
     """
     name = model_name or ""
     if _OPENAI.search(name):
         return _PRIOR_OPENAI
     if _EARLIER_CLAUDE.search(name):
         return _PRIOR_EARLIER_CLAUDE
-    return _PRIOR_CLAUDE if "claude" in name.lower() else _PRIOR_OTHER
+    if "claude" in name.lower():
+        return _PRIOR_CLAUDE
+    return _PRIOR_DEEPSEEK if "deepseek" in name.lower() else _PRIOR_OTHER
 
 
 class Calibration:
