@@ -33,6 +33,7 @@ from langledger.database.embedded_socket import (
     clear_stale,
     dsn_of,
     is_listening,
+    leave_folder,
     socket_folder,
 )
 from langledger.database.failures import is_lost
@@ -347,6 +348,7 @@ class Cluster:
             with suppress(ProcessLookupError):
                 os.kill(running.pid, number)
             if _until(lambda: self._pid_file() is None, seconds=30.0):
+                leave_folder(Path(running.socket_dir), self.home)
                 return
         raise failure(f"process {running.pid}, the server on {self.home}, does not stop")
 

@@ -8,13 +8,14 @@ import re
 import socket
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
 from langledger.database.embedded_account import Account
 from langledger.database.embedded_platform import failure
 
-__all__ = ["PORT", "clear_stale", "dsn_of", "is_listening", "socket_folder"]
+__all__ = ["PORT", "clear_stale", "dsn_of", "is_listening", "leave_folder", "socket_folder"]
 
 PORT = 5432  # part of the socket's name; nothing listens on TCP
 
@@ -72,6 +73,13 @@ def clear_stale(folder: Path) -> None:
     if not is_listening(folder):
         (folder / _NAME).unlink(missing_ok=True)
         (folder / f"{_NAME}.lock").unlink(missing_ok=True)
+
+
+def leave_folder(folder: Path, home: Path) -> None:
+    """Remove a folder that was made in ``/tmp``, once its server has stopped."""
+    if folder != home / "socket":
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _fits(folder: Path) -> bool:

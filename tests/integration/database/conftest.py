@@ -183,6 +183,18 @@ def root_lab(open_folder: Path) -> Iterator[Lab]:
 
 
 @pytest.fixture
+def stranger_lab(open_folder: Path) -> Iterator[Lab]:
+    """For a user id that has no name."""
+    somebody = _somebody()
+    if os.geteuid() != 0:
+        pytest.skip("only root can become a user that does not exist")
+    os.chown(open_folder, 54321, 54321)
+    identity = {"user": 54321, "group": 54321, "extra_groups": []}
+    yield (made := Lab(Who("stranger", somebody.python, identity), open_folder))
+    made.end()
+
+
+@pytest.fixture
 def any_lab(open_folder: Path) -> Iterator[Lab]:
     """For whoever runs the tests."""
     yield (made := Lab(Who("whoever"), open_folder))

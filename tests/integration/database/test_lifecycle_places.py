@@ -55,9 +55,10 @@ def test_the_socket_is_closed_to_other_users(open_folder: Path) -> None:
             folder = Path(connection.info.host)
             shown = connection.execute("SHOW listen_addresses").fetchone()
             owner = (home / "cluster").stat().st_uid
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        assert folder.stat().st_uid == owner
-        assert shown == {"listen_addresses": ""}
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+            assert folder.stat().st_uid == owner
+            assert shown == {"listen_addresses": ""}
+        assert folder.is_relative_to(home) or not folder.exists()
 
 
 def test_a_socket_folder_that_somebody_else_made_in_tmp_is_refused(open_folder: Path) -> None:
@@ -67,7 +68,6 @@ def test_a_socket_folder_that_somebody_else_made_in_tmp_is_refused(open_folder: 
     home = open_folder / ("long" * 40)
     with EmbeddedServer(home) as server, connect(server.dsn) as connection:
         folder = Path(connection.info.host)
-    shutil.rmtree(folder)
     folder.mkdir()
     os.chown(folder, 4242, 4242)
     try:
@@ -221,19 +221,15 @@ def test_root_copies_programs_that_the_server_user_cannot_read(
     assert [path.name.startswith("partial-") for path in copies.iterdir()] == [False]
 
 
-def test_a_user_id_without_a_name_is_told_so(open_folder: Path, lab: Any) -> None:
+def test_a_user_id_without_a_name_is_told_so(stranger_lab: Any) -> None:
     """As OpenShift gives to containers; initdb needs the name."""
-    if lab.who.name == "root" or os.geteuid() != 0:
-        pytest.skip("only root can become a user that does not exist")
-    lab.who.options.update(user=54321, group=54321)
-    os.chown(open_folder, 54321, 54321)
     start = """
 import sys
 from pathlib import Path
 from langledger.database.embedded import EmbeddedServer
 EmbeddedServer(Path(sys.argv[1])).start()
 """
-    said = lab.run(start).stderr
+    said = stranger_lab.run(start).stderr
     assert "user id 54321 has no entry in /etc/passwd" in said
     assert OWN_SERVER in said
 
