@@ -1,0 +1,31 @@
+"""The examples run as they stand, without a warning."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.e2e.conftest import Run
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXPECTED = {
+    "agent": r"(compacted: \d+ -> \d+ tokens\n){2,}files: 24 of 24 known\n.*: 50, .*\nentries: 50",
+    "graph": r"nodes: llm, llm\.compaction\n.*\n.*: 60\n(compacted: \d+ -> \d+ tokens\n)+",
+    "read_thread": r"new entries: 4, when sent again: 0\n(.*\n)+unchanged: True\n(.*\n)*"
+    r"journal\.py: rename\nlast action: git mv log\.py journal\.py -> ok",
+}
+
+
+def test_each_example_is_expected() -> None:
+    assert {path.stem for path in EXAMPLES} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs(path: Path, run_python: Run, dsn: str) -> None:
+    done = run_python(str(path), LANGLEDGER_DATABASE_URL=dsn)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert re.search(EXPECTED[path.stem], done.stdout), done.stdout
