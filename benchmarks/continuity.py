@@ -194,6 +194,7 @@ def main() -> None:
     if not files:
         sys.exit(f"no sessions in {options.transcripts}")
     with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)  # run by root, the embedded server is another user
         data_dir = None if options.database_url else Path(folder) / "data"
         with Ledger.from_conn_string(options.database_url, data_dir=data_dir) as ledger:
             rows = [row for path in files for row in run_all(path, ledger, options.window)]

@@ -19,7 +19,7 @@ from langledger.compaction.options import CompactionOptions
 from langledger.compaction.records import CompactionReport
 from langledger.config import Settings, load_settings
 from langledger.database import AsyncDatabase, Database
-from langledger.database.embedded import EmbeddedServer
+from langledger.database.embedded import EmbeddedServer, start_embedded
 from langledger.entries import Entry, Location, Recorded
 from langledger.errors import ConfigurationError
 from langledger.operations import Executor, Operation, Row, arun, run
@@ -54,6 +54,7 @@ class _Parts:
         reserved_output: int | None = None,
         thread_id: str | None = None,
         user_id: str | None = None,
+        cwd: str | None = None,
         lookup: bool = True,
         **options: Unpack[CompactionOptions],
     ) -> LedgerMiddleware:
@@ -64,6 +65,7 @@ class _Parts:
             reserved_output=reserved_output,
             thread_id=thread_id,
             user_id=user_id,
+            cwd=cwd,
             lookup=lookup,
             **options,
         )
@@ -144,17 +146,13 @@ class Ledger(_Parts):
             MissingDependencyError: No DSN, and the extra ``local`` is not installed.
             EmbeddedPostgresError: The embedded server cannot be started.
         """
-        server = None
-        if dsn is None:
-            server, dsn = _start(data_dir)
-        elif data_dir is not None:
-            raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")
-        try:
-            database = Database(dsn, schema=schema, max_size=pool_size)
-        except Exception:
-            if server is not None:
-                server.stop()
-            raise
+        server = _server(dsn, data_dir)
+        database = Database(
+            _address(dsn, server),
+            schema=schema,
+            max_size=pool_size,
+            trouble=server and server.trouble,
+        )
         return cls(database, tenant=tenant, server=server, setup=setup)
 
     @classmethod
@@ -293,12 +291,13 @@ class AsyncLedger(_Parts):
 
         See :meth:`Ledger.from_conn_string`. Starting the embedded server blocks.
         """
-        server = None
-        if dsn is None:
-            server, dsn = _start(data_dir)
-        elif data_dir is not None:
-            raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")
-        database = AsyncDatabase(dsn, schema=schema, max_size=pool_size)
+        server = _server(dsn, data_dir)
+        database = AsyncDatabase(
+            _address(dsn, server),
+            schema=schema,
+            max_size=pool_size,
+            trouble=server and server.trouble,
+        )
         return cls(database, tenant=tenant, server=server, setup=setup)
 
     @property
@@ -386,10 +385,18 @@ class AsyncLedger(_Parts):
         return await arun(operation, self._database)
 
 
-def _start(data_dir: str | Path | None) -> tuple[EmbeddedServer, str]:
-    folder = Path(data_dir) if data_dir is not None else load_settings().data_dir
-    server = EmbeddedServer(folder)
-    return server, server.start()
+def _server(dsn: str | None, data_dir: str | Path | None) -> EmbeddedServer | None:
+    """Return the embedded server, started, where no other is named."""
+    if dsn is None:
+        folder = Path(data_dir) if data_dir is not None else load_settings().data_dir
+        return start_embedded(folder)
+    if data_dir is not None:
+        raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")
+    return None
+
+
+def _address(dsn: str | None, server: EmbeddedServer | None) -> str:
+    return server.dsn if server is not None else dsn or ""
 
 
 def _dsn_of(settings: Settings) -> str | None:

@@ -16,12 +16,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, LiteralString, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeAlias, TypeVar
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import RunnableConfig
 from psycopg.sql import Composed
+
+if TYPE_CHECKING:  # importing LangChain takes longer than most commands
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage, BaseMessage
+    from langchain_core.runnables import RunnableConfig
 
 T = TypeVar("T")
 

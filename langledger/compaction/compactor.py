@@ -124,9 +124,10 @@ class Compactor:
             task_id=call.task_id,
             user_id=call.user_id,
             tokens=sizes,
+            about={"cwd": call.cwd} if call.cwd else None,
             also=latest_query(call.location, known=0),
         )
-        session = Session(count=self.count)
+        session = Session(count=self.count, cwd=call.cwd)
         session.extend(call.messages, _track(recorded.entry_ids, call.messages, sizes))
         if recorded.also:
             session.highest = recorded.also[0]["generation"]

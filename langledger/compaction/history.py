@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from langledger.compaction.records import cut_of, latest_query
-from langledger.entries import Location, history_page
+from langledger.entries import Location, about, history_page
 from langledger.operations import Operation, fetch
 from langledger.state.fold import StateFold
 from langledger.state.records import WorkingState
@@ -20,13 +20,14 @@ def state_of(location: Location, *, at: int | None = None) -> Operation[WorkingS
     the entries since then tell.
     """
     after, base = 0, None
+    cwd = (yield from about(location)).get("cwd")
     query = latest_query(location, known=0, limit=1000)
     for row in (yield from fetch(query.sql, **query.params)):
         cut = cut_of(row)
         if at is None or cut.seen <= at:
             after, base = cut.seen, WorkingState.model_validate(cut.state)
             break
-    fold = StateFold(base)
+    fold = StateFold(base, cwd=cwd)
     while True:
         page = yield from history_page(location, after=after, until=at, limit=_PAGE)
         for entry in page:

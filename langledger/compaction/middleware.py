@@ -46,6 +46,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         reserved_output: Tokens kept free for the answer; default: the model's ``max_tokens``.
         thread_id: Used where the run's config has none.
         user_id: User the threads belong to.
+        cwd: The agent's working directory; the working state names files relative to it.
         lookup: Give the agent the tool ``recall_history``, which reads entries back.
         options: See :class:`~langledger.compaction.options.CompactionOptions`.
     """
@@ -58,6 +59,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         reserved_output: int | None = None,
         thread_id: str | None = None,
         user_id: str | None = None,
+        cwd: str | None = None,
         lookup: bool = True,
         **options: Unpack[CompactionOptions],
     ) -> None:
@@ -67,6 +69,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         self._reserved = reserved_output
         self._thread_id = thread_id
         self._user_id = user_id
+        self._cwd = cwd
         self._asked: set[str] = set()
         self.tools: Sequence[BaseTool] = (
             [lookup_tool(ledger.executor, ledger.tenant)] if lookup else []
@@ -155,6 +158,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             reserved=reserved,
             model_name=model_name(request.model),
             user_id=self._user_id,
+            cwd=self._cwd,
         )
 
 

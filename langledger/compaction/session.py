@@ -54,9 +54,10 @@ class Session:
 
     count: Callable[[BaseMessage], int] = count_message
     cut: Cut | None = None
+    cwd: str | None = None
     highest: int = 0  # the newest compaction of the thread, whether it applies here or not
     tracked: list[Tracked] = field(default_factory=list[Tracked])
-    _fold: StateFold = field(default_factory=StateFold)
+    _fold: StateFold = field(init=False)
     _seen: list[BaseMessage] = field(default_factory=list[BaseMessage])
     # All units in view but the newest, which may still grow, are rendered once.
     _units: list[Unit] = field(default_factory=list[Unit])
@@ -64,6 +65,9 @@ class Session:
     _rendered_tokens: int = 0
     _rendered_units: int = 0
     _systems: list[BaseMessage] = field(default_factory=list[BaseMessage])
+
+    def __post_init__(self) -> None:
+        self._fold = StateFold(cwd=self.cwd)
 
     def new_part(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage] | None:
         """Return the messages that follow what was seen, or None for another history."""
@@ -92,7 +96,7 @@ class Session:
         """Show the history as this compaction left it."""
         self.cut = cut
         base = WorkingState.model_validate(cut.state) if cut else None
-        self._fold = StateFold(base)
+        self._fold = StateFold(base, cwd=self.cwd)
         for item in self.tracked:
             if cut is None or item.seq > cut.seen:
                 self._fold.add(item.message, item.seq)

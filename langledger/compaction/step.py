@@ -42,6 +42,7 @@ class ModelCall:
         model_name: Whose usage reports calibrate the count.
         task_id: Task the messages belong to.
         user_id: User the thread belongs to.
+        cwd: The agent's working directory, to which paths are made relative.
     """
 
     location: Location
@@ -53,6 +54,7 @@ class ModelCall:
     model_name: str = ""
     task_id: str | None = None
     user_id: str | None = None
+    cwd: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ __all__ = [
     "Entry",
     "Location",
     "Recorded",
+    "about",
     "append",
     "append_query",
     "count",
@@ -151,6 +152,7 @@ def append(
     user_id: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     tokens: Sequence[int] | None = None,
+    about: Mapping[str, Any] | None = None,
     also: Query | None = None,
 ) -> Operation[Recorded]:
     """Record messages; one round trip, and all of them or none.
@@ -168,6 +170,7 @@ def append(
         user_id: User the thread belongs to.
         metadata: Kept with each new entry.
         tokens: Size of each message, where counted.
+        about: Facts of the thread as a whole, kept with it, such as its ``cwd``.
         also: A statement to run in the same round trip, after the append.
 
     Raises:
@@ -179,7 +182,9 @@ def append(
         known = yield from _known(location, items)
     waiting = [index for index in range(len(items)) if index not in known]
     fresh = [items[index] for index in waiting]
-    queries = append_query(location, fresh, task_id=task_id, user_id=user_id) if fresh else ()
+    queries: tuple[Query, ...] = ()
+    if fresh:
+        queries = append_query(location, fresh, task_id=task_id, user_id=user_id, about=about)
     queries = (*queries, also) if also is not None else queries
     if not queries:
         return Recorded([known[place] for place in places], 0)
@@ -195,12 +200,22 @@ def append(
 
 
 def append_query(
-    location: Location, items: Sequence[_Item], *, task_id: str | None, user_id: str | None
+    location: Location,
+    items: Sequence[_Item],
+    *,
+    task_id: str | None,
+    user_id: str | None,
+    about: Mapping[str, Any] | None,
 ) -> tuple[Query, Query]:
     """Return the two statements that record ``items``; they must run in one transaction."""
     lock = Query(
         _queries["lock_thread"],
-        {**location.keys, "thread_id": location.thread_id, "user_id": user_id},
+        {
+            **location.keys,
+            "thread_id": location.thread_id,
+            "user_id": user_id,
+            "about": Jsonb(dict(about or {})),
+        },
     )
     insert = Query(
         _queries["append"],
@@ -254,6 +269,12 @@ def count(location: Location) -> Operation[int]:
     """Return how many entries the thread has."""
     rows = yield from fetch(_queries["count"], **location.keys)
     return rows[0]["n"]
+
+
+def about(location: Location) -> Operation[Mapping[str, Any]]:
+    """Return what is kept of the thread as a whole, empty for one that does not exist."""
+    rows = yield from fetch(_queries["about"], **location.keys)
+    return rows[0]["metadata"] if rows else {}
 
 
 def threads(tenant: str, *, limit: int = 100, offset: int = 0) -> Operation[list[Row]]:

@@ -1,10 +1,11 @@
 -- name: lock_thread
 -- Creates the thread if need be and holds its row: writers of one thread take turns, and the
 -- statement that follows sees everything the writer before committed.
-INSERT INTO {schema}.thread (tenant, thread_key, thread_id, user_id)
-VALUES (%(tenant)s, %(thread_key)s, %(thread_id)s, %(user_id)s)
+INSERT INTO {schema}.thread (tenant, thread_key, thread_id, user_id, metadata)
+VALUES (%(tenant)s, %(thread_key)s, %(thread_id)s, %(user_id)s, %(about)s)
 ON CONFLICT (tenant, thread_key) DO UPDATE
-    SET updated_at = now(), user_id = coalesce(thread.user_id, excluded.user_id)
+    SET updated_at = now(), user_id = coalesce(thread.user_id, excluded.user_id),
+        metadata = thread.metadata || excluded.metadata
 
 -- name: append
 -- Returns the seq of each message given, in order; only those not there yet are inserted.
@@ -43,6 +44,9 @@ ORDER BY e.seq
 -- name: count
 SELECT count(*) AS n FROM {schema}.entry
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND kind = 'message'
+
+-- name: about
+SELECT metadata FROM {schema}.thread WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 
 -- name: threads
 SELECT t.thread_id, t.user_id, t.created_at, t.updated_at,

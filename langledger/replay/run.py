@@ -112,7 +112,9 @@ def replay(
         window=window,
         trigger=trigger,
     )
-    middleware = ledger.middleware(window=window, reserved_output=0, trigger=trigger, model=model)
+    middleware = ledger.middleware(
+        window=window, reserved_output=0, trigger=trigger, model=model, cwd=session.cwd
+    )
     player = _Player(ledger, middleware, result)
     for done, item in enumerate(session.messages):
         if done in compact_at:
