@@ -392,6 +392,8 @@ def _server(dsn: str | None, data_dir: str | Path | None) -> EmbeddedServer | No
         return start_embedded(folder)
     if data_dir is not None:
         raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")
+    if not dsn.strip():  # libpq would connect to whatever its defaults are
+        raise ConfigurationError("the DSN is empty: give postgresql://..., or none at all")
     return None
 
 
