@@ -1,0 +1,222 @@
+"""What a process remembers of the threads it works on, so as not to send or read it again.
+
+Nothing here is needed for correctness: a process that has forgotten, or never knew, sends and
+reads more. What is remembered of a thread is dropped as soon as its ``generation`` is seen to
+have changed, which it does whenever entries are deleted.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from langchain_core.messages import BaseMessage
+
+from langledger.checkpoint.identities import Identities, Known, Master
+from langledger.checkpoint.sealing import Sealing
+from langledger.checkpoint.tree import Node, add_to_run
+from langledger.entries.codec import decompress
+from langledger.errors import SerializationError
+
+__all__ = ["Cache", "Head", "Located", "StoredItem", "ThreadItems", "multirange"]
+
+_HEADS = 32
+# A decoded message takes about this many times its compressed size, and a constant.
+_EXPANSION, _OVERHEAD = 4, 2000
+
+
+class Located(NamedTuple):
+    """Where content is stored, and whether it still waits for its message id."""
+
+    seq: int
+    draft: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a checkpoint's children may inherit: its channels' versions and nodes."""
+
+    versions: Mapping[str, Any]
+    channels: Mapping[str, Node]
+
+
+@dataclass(slots=True)
+class StoredItem:
+    """An entry as read, decoded when first asked for.
+
+    Attributes:
+        kind: As in the entry table.
+        message_id: The message's id, where it stands beside the content.
+        body: As stored.
+    """
+
+    kind: str
+    message_id: str | None
+    body: bytes
+    _masters: dict[bool, Master | None] = field(default_factory=dict[bool, "Master | None"])
+
+    @property
+    def settled(self) -> bool:
+        """Whether the row stays as it is; a draft may yet get an id."""
+        return self.kind != "draft"
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory, roughly."""
+        return _EXPANSION * len(self.body) + _OVERHEAD
+
+    def value(self, sealing: Sealing) -> Any:
+        """Return the value, a new one each time."""
+        return sealing.load(*decompress(self.body))
+
+    def master(self, sealing: Sealing, *, bare: bool) -> Master | None:
+        """Return the message to copy; None if the entry is none, or its class is not allowed."""
+        if bare not in self._masters:
+            message = self.value(sealing)
+            if isinstance(message, BaseMessage) and message.id is None and not bare:
+                message.id = self.message_id
+            self._masters[bare] = Master(message) if isinstance(message, BaseMessage) else None
+        return self._masters[bare]
+
+
+class ThreadItems:
+    """A thread's entries, as far as known.
+
+    Attributes:
+        generation: Under which they were read; None before the thread was first seen.
+        rows: By seq.
+        located: Where content is, by digest and message id.
+        size: Bytes of memory, roughly.
+    """
+
+    def __init__(self, generation: int | None = None) -> None:
+        self.generation = generation
+        self.rows: dict[int, StoredItem] = {}
+        self.located: dict[tuple[bytes, str | None], Located] = {}
+        self.size = 0
+        self._heads: OrderedDict[tuple[str, str], Head] = OrderedDict()
+        self._have: str | None = None
+
+    def add(self, seq: int, item: StoredItem, digest: bytes) -> None:
+        """Learn an entry."""
+        if seq not in self.rows:
+            self.size += item.size
+        self.rows[seq] = item
+        self.located[digest, item.message_id] = Located(seq, not item.settled)
+        self._have = None
+
+    def have(self) -> str:
+        """Return the seqs that need not be read, as a multirange."""
+        have = self._have
+        if have is None:
+            settled = (seq for seq, item in list(self.rows.items()) if item.settled)
+            have = self._have = multirange((seq, 1) for seq in sorted(settled))
+        return have
+
+    def head(self, checkpoint_ns: str, checkpoint_id: str) -> Head | None:
+        """Return what is known of a checkpoint."""
+        return self._heads.get((checkpoint_ns, checkpoint_id))
+
+    def add_head(self, checkpoint_ns: str, checkpoint_id: str, head: Head) -> None:
+        """Learn a checkpoint; the oldest known is forgotten."""
+        self._heads[checkpoint_ns, checkpoint_id] = head
+        if len(self._heads) > _HEADS:
+            self._heads.popitem(last=False)
+
+
+class Cache:
+    """What one checkpointer remembers; used by any number of threads.
+
+    Args:
+        budget: Bytes of memory for entries, roughly; with 0 nothing is remembered.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self.identities = Identities()
+        self.layouts: dict[int, bytes] = {}
+        self._budget = budget
+        self._lock = threading.Lock()
+        self._threads: OrderedDict[UUID, ThreadItems] = OrderedDict()
+
+    def items(self, thread_key: UUID) -> ThreadItems:
+        """Return what is known of a thread."""
+        if not self._budget:
+            return ThreadItems()
+        with self._lock:
+            items = self._threads.setdefault(thread_key, ThreadItems())
+            self._threads.move_to_end(thread_key)
+            return items
+
+    def renewed(self, thread_key: UUID, items: ThreadItems, generation: int | None) -> ThreadItems:
+        """Return ``items`` if they are of this generation, else empty ones in their place."""
+        with self._lock:
+            if items.generation is None and not items.rows:
+                items.generation = generation
+            if items.generation == generation:
+                return items
+            if not self._budget:
+                return ThreadItems(generation)
+            current = self._threads.get(thread_key)
+            if current is None or current.generation != generation:
+                current = self._threads[thread_key] = ThreadItems(generation)
+            return current
+
+    def forget(self, thread_key: UUID) -> None:
+        """Drop a thread."""
+        with self._lock:
+            self._threads.pop(thread_key, None)
+
+    def trim(self) -> None:
+        """Drop the threads used longest ago until the rest fits the budget."""
+        with self._lock:
+            total = sum(items.size for items in self._threads.values())
+            while total > self._budget and self._threads:
+                _, dropped = self._threads.popitem(last=False)
+                total -= dropped.size
+
+
+class Shelf:
+    """Gives out a thread's entries as values nobody else has."""
+
+    def __init__(self, cache: Cache, items: ThreadItems, sealing: Sealing) -> None:
+        self._identities = cache.identities
+        self._items = items
+        self._sealing = sealing
+
+    def message(self, reference: int, *, bare: bool) -> Any:
+        """Return a message, known from then on to be this entry."""
+        item = self._item(reference)
+        master = item.master(self._sealing, bare=bare)
+        if master is None:
+            return item.value(self._sealing)
+        message = master.copy()
+        if master.snapshot is not None:
+            known = Known(self._items, reference, not item.settled, master.snapshot)
+            self._identities.remember(message, known)
+        return message
+
+    def value(self, reference: int) -> Any:
+        """Return a value."""
+        return self._item(reference).value(self._sealing)
+
+    def _item(self, reference: int) -> StoredItem:
+        item = self._items.rows.get(reference)
+        if item is None:
+            raise SerializationError(
+                f"a checkpoint refers to entry {reference}, which is not there: its thread was "
+                "changed by other means than langledger's"
+            )
+        return item
+
+
+def multirange(runs: Iterable[tuple[int, int]]) -> str:
+    """Write runs ``(first, count)`` as PostgreSQL takes an ``int8multirange``."""
+    merged: list[int] = []
+    for start, count in runs:
+        add_to_run(merged, start, count)
+    pairs = zip(merged[::2], merged[1::2], strict=True)
+    return "{" + ",".join(f"[{start},{start + count})" for start, count in pairs) + "}"

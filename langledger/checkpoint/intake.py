@@ -1,0 +1,151 @@
+"""What one write adds to a thread: content that is not known to be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from langledger.checkpoint.cache import Cache, Located, StoredItem, ThreadItems
+from langledger.checkpoint.identities import Known, Snapshot, snapshot_of
+from langledger.checkpoint.sealing import Sealing
+from langledger.checkpoint.tree import Node, Tag
+from langledger.entries.codec import compress, split_id
+
+__all__ = ["Gathered", "NewItem"]
+
+_DRAFT = "draft"
+_VALUE = "value"
+# A piece in place that is still the same one step later becomes an entry if it is larger, in bytes.
+_KEPT_IN_PLACE = 96
+
+
+@dataclass(frozen=True, slots=True)
+class NewItem:
+    """An entry to be written, unless the database has it already.
+
+    Attributes:
+        kind: As in the entry table.
+        digest: Identity of the content.
+        message_id: The message's id, where it stands beside the content.
+        role: The message's type; None for other values.
+        body: As stored.
+    """
+
+    kind: str
+    digest: bytes
+    message_id: str | None
+    role: str | None
+    body: bytes
+
+
+class Gathered:
+    """Collects the new entries of one write.
+
+    Attributes:
+        new: In the order of their places: reference ``-1 - place``.
+    """
+
+    def __init__(self, cache: Cache, items: ThreadItems, sealing: Sealing) -> None:
+        self.new: list[NewItem] = []
+        self._cache = cache
+        self._items = items
+        self._sealing = sealing
+        self._places: dict[tuple[bytes, str | None], int] = {}
+        self._objects: list[tuple[BaseMessage, int, bool, Snapshot]] = []
+
+    def message(self, message: BaseMessage, *, draft: bool) -> tuple[int, bool]:
+        """Return the reference of a message, and whether it has no id."""
+        known = self._cache.identities.find(message, self._items)
+        if known is not None and (draft or not known.draft):
+            return known.seq, known.snapshot.bare
+        # Before it is serialised: LangGraph may give the message its id while we write.
+        snapshot = snapshot_of(message)
+        content, message_id = split_id(message)
+        bare = message_id is None
+        kind, payload = self._sealing.plain(content)
+        reference = self._reference(
+            kind=_DRAFT if draft and bare else self._sealing.message_kind,
+            digest=self._sealing.digest(kind, payload),
+            message_id=message_id,
+            role=message.type,
+            content=(content, kind, payload),
+        )
+        if snapshot is not None:
+            self._objects.append((message, reference, draft and bare, snapshot))
+        return reference, bare
+
+    def value(self, value: Any, kind: str, payload: bytes) -> int:
+        """Return the reference of a value whose plain form is given."""
+        return self._reference(
+            kind=_VALUE if self._sealing.is_open else self._sealing.message_kind,
+            digest=self._sealing.digest(kind, payload),
+            message_id=None,
+            role=None,
+            content=(value, kind, payload),
+        )
+
+    def kept(self, leaf: Node) -> Node:
+        """Return what stands for a piece in place that a checkpoint inherits."""
+        payload: bytes = leaf[1]
+        kind: str = leaf[2] if len(leaf) > 2 else "msgpack"
+        if len(payload) < _KEPT_IN_PLACE:
+            return leaf
+        digest = self._sealing.digest(kind, payload)
+        located = self._items.located.get((digest, None))
+        if located is not None:
+            return [Tag.ROW, located.seq]
+        stored = _VALUE if self._sealing.is_open else self._sealing.message_kind
+        return [Tag.ROW, self._add(NewItem(stored, digest, None, None, compress(kind, payload)))]
+
+    def batches(self, *, items: int, size: int) -> Iterator[list[NewItem]]:
+        """Iterate over the new entries in batches of bounded number and bytes."""
+        batch: list[NewItem] = []
+        weight = 0
+        for item in self.new:
+            if batch and (len(batch) >= items or weight + len(item.body) > size):
+                yield batch
+                batch, weight = [], 0
+            batch.append(item)
+            weight += len(item.body)
+        if batch:
+            yield batch
+
+    def learn(self, seqs: Sequence[int]) -> None:
+        """Remember where the new entries went."""
+        for item, seq in zip(self.new, seqs, strict=True):
+            if item.role is None or item.message_id is not None:
+                self._items.add(seq, StoredItem(item.kind, item.message_id, item.body), item.digest)
+            else:  # the entry may be that of a message with an id: it is read when needed
+                located = Located(seq, item.kind == _DRAFT)
+                self._items.located[item.digest, None] = located
+        for message, reference, draft, snapshot in self._objects:
+            seq = reference if reference > 0 else seqs[-1 - reference]
+            known = Known(self._items, seq, draft=draft, snapshot=snapshot)
+            self._cache.identities.remember(message, known)
+
+    def _reference(
+        self,
+        *,
+        kind: str,
+        digest: bytes,
+        message_id: str | None,
+        role: str | None,
+        content: tuple[Any, str, bytes],
+    ) -> int:
+        located = self._items.located.get((digest, message_id))
+        if located is not None and (kind == _DRAFT or not located.draft):
+            return located.seq
+        place = self._places.get((digest, message_id))
+        if place is not None:
+            return -1 - place
+        body = compress(*self._sealing.seal(*content))
+        return self._add(NewItem(kind, digest, message_id, role, body))
+
+    def _add(self, item: NewItem) -> int:
+        place = self._places.setdefault((item.digest, item.message_id), len(self.new))
+        if place == len(self.new):
+            self.new.append(item)
+        return -1 - place

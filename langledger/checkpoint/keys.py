@@ -1,0 +1,118 @@
+"""Ids and times as the checkpoint table stores them: half as wide as their text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+
+from langledger.entries import Location
+from langledger.errors import ConfigurationError
+
+__all__ = ["Target", "pack_id", "pack_time", "scope_of", "unpack_id", "unpack_time"]
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def pack_id(text: str) -> bytes:
+    """Return an id as bytes that sort like it; a UUID in its usual spelling takes 16.
+
+    Raises:
+        ConfigurationError: The id is empty, or holds a character PostgreSQL cannot store.
+    """
+    if _UUID.fullmatch(text):
+        return bytes.fromhex(text.replace("-", ""))
+    try:
+        packed = text.encode()
+    except UnicodeEncodeError:
+        packed = b""
+    if not packed or b"\x00" in packed:
+        raise ConfigurationError(f"{text!r} cannot be an id: give a non-empty string without NUL")
+    # The end marks keep other ids apart from UUIDs, which alone are 16 bytes long.
+    return packed + (b"\x00\x00" if len(packed) == 15 else b"\x00")
+
+
+def unpack_id(packed: bytes) -> str:
+    """Return the id that :func:`pack_id` packed."""
+    if len(packed) != 16:
+        return packed.rstrip(b"\x00").decode()
+    digits = packed.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def pack_time(text: object) -> datetime | None:
+    """Return a checkpoint's ``ts`` as a time, or None if the time would not give the text back."""
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None and unpack_time(moment) == text else None
+
+
+def unpack_time(moment: datetime) -> str:
+    """Return a time as LangGraph writes it in ``ts``."""
+    return moment.astimezone(UTC).isoformat()
+
+
+def scope_of(checkpoint_ns: str) -> str:
+    """Return a checkpoint namespace without task ids: ``agent|tools`` of ``agent:1|tools:2``."""
+    return "|".join(part.partition(":")[0] for part in checkpoint_ns.split("|"))
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a config points at.
+
+    Attributes:
+        location: Tenant and thread.
+        checkpoint_ns: Empty for the root graph.
+        checkpoint_id: None for the latest.
+    """
+
+    location: Location
+    checkpoint_ns: str
+    checkpoint_id: str | None
+
+    @classmethod
+    def of(cls, tenant: str, config: RunnableConfig | Mapping[str, Any]) -> Target:
+        """Read a config.
+
+        Raises:
+            ConfigurationError: It names no thread.
+        """
+        configurable = cast("Mapping[str, Any]", config.get("configurable") or {})
+        thread_id = configurable.get("thread_id")
+        if thread_id is None:
+            raise ConfigurationError(
+                'the config names no thread: pass {"configurable": {"thread_id": "..."}}'
+            )
+        namespace = configurable.get("checkpoint_ns") or ""
+        checkpoint_id = configurable.get("checkpoint_id") or None
+        location = Location(tenant, str(thread_id), scope_of(namespace))
+        return cls(location, namespace, checkpoint_id)
+
+    def at(self, checkpoint_id: str | None) -> Target:
+        """Return another checkpoint of the same namespace."""
+        return Target(self.location, self.checkpoint_ns, checkpoint_id)
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Parameters ``tenant``, ``thread_key`` and ``checkpoint_ns`` of a statement."""
+        return {**self.location.keys, "checkpoint_ns": self.checkpoint_ns}
+
+    @property
+    def config(self) -> RunnableConfig:
+        """The config that points here."""
+        return {
+            "configurable": {
+                "thread_id": self.location.thread_id,
+                "checkpoint_ns": self.checkpoint_ns,
+                "checkpoint_id": self.checkpoint_id,
+            }
+        }

@@ -1,0 +1,292 @@
+"""Operations that write: a checkpoint, or the writes pending on one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint
+
+from langledger.checkpoint.cache import Cache, Head, ThreadItems, multirange
+from langledger.checkpoint.encoding import Encoder
+from langledger.checkpoint.intake import Gathered, NewItem
+from langledger.checkpoint.keys import Target, pack_id, pack_time
+from langledger.checkpoint.reading import find_head
+from langledger.checkpoint.records import (
+    Layout,
+    Skeleton,
+    TaskWrites,
+    pack_body,
+    pack_writes,
+    with_layout,
+)
+from langledger.checkpoint.sealing import Sealing
+from langledger.checkpoint.tree import Node, Tag, map_leaves, references, resolve
+from langledger.database.queries import load_queries
+from langledger.entries.codec import has_lone_surrogate
+from langledger.errors import DatabaseError, SerializationError
+from langledger.operations import Operation, fetch
+
+__all__ = ["put", "put_writes"]
+
+_queries = load_queries("langledger.checkpoint")
+
+# What one statement carries at most; a larger write sends its entries first, in several.
+_MOST_ITEMS = 1000
+_MOST_BYTES = 8 << 20
+# A write starts over when entries were deleted (by pruning) since it learned what is there.
+_TRIES = 20
+# Names that change from checkpoint to checkpoint would fill the table of layouts.
+_MOST_LAYOUTS = 500
+
+_VERSIONS = ("channel_versions", "versions_seen", "updated_channels")
+
+
+def put(
+    cache: Cache,
+    sealing: Sealing,
+    target: Target,
+    *,
+    checkpoint: Checkpoint,
+    metadata: Mapping[str, Any],
+    new_versions: ChannelVersions,
+) -> Operation[None]:
+    """Store a checkpoint; ``target`` is its parent.
+
+    Raises:
+        SerializationError: A value cannot be stored; nothing is written.
+    """
+    own = target.at(checkpoint["id"])
+    for _ in range(_TRIES):
+        items = cache.items(target.location.keys["thread_key"])
+        parent = Head({}, {})
+        if checkpoint["channel_versions"].keys() - new_versions.keys():
+            items, parent = yield from find_head(cache, items, target)
+        gathered = Gathered(cache, items, sealing)
+        channels = _channels(sealing, gathered, checkpoint, new_versions, parent)
+        skeleton = _skeleton(sealing, gathered, checkpoint, metadata, channels)
+        sent = yield from _send_ahead(cache, own, items, gathered)
+        if sent is None:
+            continue
+        skeleton = skeleton.resolved(sent)
+        layout, body = yield from _pack(cache, target.location.tenant, skeleton)
+        seqs = yield from _record(
+            cache,
+            own,
+            items,
+            [] if sent else gathered.new,
+            refs=_refs(skeleton.nodes()),
+            layout=layout,
+            body=body,
+            parent_id=None if target.checkpoint_id is None else pack_id(target.checkpoint_id),
+            created_at=pack_time(checkpoint.get("ts")) or datetime.now(UTC),
+            run_id=_run_id(metadata),
+            snapshots=_snapshots(channels, metadata),
+        )
+        if seqs is not None:
+            gathered.learn(sent or seqs)
+            nodes = skeleton.resolved(seqs).channels
+            items.add_head(
+                own.checkpoint_ns, checkpoint["id"], Head(checkpoint["channel_versions"], nodes)
+            )
+            return
+    raise DatabaseError(_RESTLESS)
+
+
+_RESTLESS = (
+    "the thread's entries were deleted again and again while this was written: "
+    "prune less often, or after the run"
+)
+
+
+def put_writes(
+    cache: Cache,
+    sealing: Sealing,
+    target: Target,
+    *,
+    writes: Sequence[tuple[str, Any]],
+    task_id: str,
+    task_path: str,
+) -> Operation[None]:
+    """Store what a task wrote; ``target`` is the checkpoint it ran on.
+
+    Raises:
+        SerializationError: A value cannot be stored; nothing is written.
+    """
+    for _ in range(_TRIES):
+        items = cache.items(target.location.keys["thread_key"])
+        gathered = Gathered(cache, items, sealing)
+        encoder = Encoder(sealing, gathered, draft=True)
+        nodes = [(channel, encoder.encode(value)) for channel, value in writes]
+        sent = yield from _send_ahead(cache, target, items, gathered)
+        if sent is None:
+            continue
+        nodes = [(channel, resolve(node, sent) if sent else node) for channel, node in nodes]
+        seqs = yield from _record(
+            cache,
+            target,
+            items,
+            [] if sent else gathered.new,
+            refs=_refs(node for _, node in nodes),
+            writes=pack_writes(TaskWrites(task_id, task_path, nodes)),
+        )
+        if seqs is not None:
+            gathered.learn(sent or seqs)
+            return
+    raise DatabaseError(_RESTLESS)
+
+
+def _channels(
+    sealing: Sealing,
+    gathered: Gathered,
+    checkpoint: Checkpoint,
+    new_versions: ChannelVersions,
+    parent: Head,
+) -> dict[str, Node]:
+    """Return the node of each channel that has a value.
+
+    A channel whose version is not new has the value it had at that version, also when the
+    graph does not know it any more and gives none.
+    """
+    versions, values = checkpoint["channel_versions"], checkpoint["channel_values"]
+    nodes: dict[str, Node] = {}
+    for name in {**versions, **values}:
+        known = name not in new_versions and name in parent.versions
+        if known and parent.versions[name] == versions.get(name):
+            if name in parent.channels:
+                nodes[name] = map_leaves(parent.channels[name], gathered.kept)
+        elif name in values:
+            # LangGraph's own channels hold input, and messages that do not have their id yet.
+            encoder = Encoder(sealing, gathered, draft=name.startswith("__"))
+            nodes[name] = encoder.encode(values[name])
+    return nodes
+
+
+def _skeleton(
+    sealing: Sealing,
+    gathered: Gathered,
+    checkpoint: Checkpoint,
+    metadata: Mapping[str, Any],
+    channels: dict[str, Node],
+) -> Skeleton:
+    encoder = Encoder(sealing, gathered, draft=True)
+    rest = {
+        name: value
+        for name, value in cast("Mapping[str, Any]", checkpoint).items()
+        if name not in (*_VERSIONS, "id", "channel_values")
+    }
+    fields = {name: encoder.encode(value) for name, value in rest.items()}
+    if pack_time(rest.get("ts")) is not None:
+        fields["ts"] = None  # it is the row's created_at
+    return Skeleton(
+        versions={n: v for n, v in cast("Any", checkpoint).items() if n in _VERSIONS},
+        fields=fields,
+        channels=channels,
+        metadata={key: encoder.encode(value) for key, value in metadata.items()}
+        if sealing.is_open
+        else {None: encoder.leaf(dict(metadata))},
+    )
+
+
+def _send_ahead(
+    cache: Cache, target: Target, items: ThreadItems, gathered: Gathered
+) -> Operation[list[int] | None]:
+    """Write the new entries by themselves if they are too much for one statement.
+
+    Returns:
+        Their seqs; empty if there was no need; None if the write has to start over.
+    """
+    batches = list(gathered.batches(items=_MOST_ITEMS, size=_MOST_BYTES))
+    if len(batches) < 2:
+        return []
+    sent: list[int] = []
+    for batch in batches:
+        seqs = yield from _record(cache, target, items, batch)
+        if seqs is None:
+            return None
+        sent += seqs
+    return sent
+
+
+def _pack(cache: Cache, tenant: str, skeleton: Skeleton) -> Operation[tuple[int | None, bytes]]:
+    """Return the number of the checkpoint's layout, stored now if it is new, and its body."""
+    layout, payload = pack_body(skeleton)
+    if layout.number not in cache.layouts:
+        if len(cache.layouts) >= _MOST_LAYOUTS:
+            return None, with_layout(layout, payload)
+        yield from _store_layout(cache, tenant, layout)
+    return layout.number, payload
+
+
+def _store_layout(cache: Cache, tenant: str, layout: Layout) -> Operation[None]:
+    rows = yield from fetch(
+        _queries["add_layout"], tenant=tenant, layout=layout.number, body=layout.body
+    )
+    if rows[0]["body"] != layout.body:
+        raise SerializationError(
+            "two checkpoint layouts have the same number, one in 10^19: rename a channel or node"
+        )
+    cache.layouts[layout.number] = layout.body
+
+
+def _record(
+    cache: Cache, target: Target, items: ThreadItems, new: Sequence[NewItem], **what: Any
+) -> Operation[list[int] | None]:
+    """Run ``record_checkpoint``.
+
+    Returns:
+        The seqs of the new entries; None if entries were deleted and the write has to start over.
+    """
+    rows = yield from fetch(
+        _queries["record"],
+        **{
+            **_NOTHING,
+            **target.keys,
+            "thread_id": target.location.thread_id,
+            "scope": target.location.scope or None,
+            "generation": items.generation,
+            "checkpoint_id": None
+            if target.checkpoint_id is None
+            else pack_id(target.checkpoint_id),
+            "kinds": [item.kind for item in new] or None,
+            "digests": [item.digest for item in new] or None,
+            "message_ids": [item.message_id for item in new] or None,
+            "roles": [item.role for item in new] or None,
+            "bodies": [item.body for item in new] or None,
+            **what,
+        },
+    )
+    seqs = cast("list[int] | None", rows[0]["seqs"])
+    renewed = cache.renewed(target.location.keys["thread_key"], items, rows[0]["generation"])
+    return seqs if renewed is items else None
+
+
+_NOTHING: dict[str, Any] = {
+    **dict.fromkeys(("parent_id", "created_at", "run_id", "snapshots", "layout", "body", "writes")),
+    "wait": True,
+    "refs": "{}",
+}
+
+
+def _refs(nodes: Iterable[Node]) -> str:
+    """Return the entries known already that nodes refer to, as a multirange."""
+    runs = (run for node in nodes for run in references(node))
+    return multirange(sorted((start, count) for start, count in runs if start > 0))
+
+
+def _run_id(metadata: Mapping[str, Any]) -> str | None:
+    run_id = metadata.get("run_id")
+    if not isinstance(run_id, str) or "\x00" in run_id or has_lone_surrogate(run_id):
+        return None
+    return run_id
+
+
+def _snapshots(channels: Mapping[str, Node], metadata: Mapping[str, Any]) -> list[str] | None:
+    """Return the delta channels stored whole; None for a graph that has no delta channels."""
+    whole = [
+        name
+        for name, node in channels.items()
+        if isinstance(node, list) and cast("list[Any]", node)[0] == Tag.SNAPSHOT
+    ]
+    return whole if whole or "counters_since_delta_snapshot" in metadata else None
