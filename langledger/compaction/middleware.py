@@ -23,6 +23,7 @@ from langledger.compaction.host import (
 )
 from langledger.compaction.options import CompactionOptions, compactor_of
 from langledger.compaction.telemetry import announce
+from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
 from langledger.operations import Operation, arun, call, run
 from langledger.tokens import usage_total
@@ -71,9 +72,8 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         self._user_id = user_id
         self._cwd = cwd
         self._asked: set[str] = set()
-        self.tools: Sequence[BaseTool] = (
-            [lookup_tool(ledger.executor, ledger.tenant)] if lookup else []
-        )
+        tools = [lookup_tool(ledger.executor, self._locate)] if lookup else []
+        self.tools: Sequence[BaseTool] = tools
         self.compactor: Compactor = compactor_of(can_look_up=lookup, **options)
         if window is not None:
             window_of(None, window)
@@ -144,13 +144,9 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         reserved = self._reserved
         if reserved is None:
             reserved = reserved_output(request.model, window, request.model_settings)
-        config = current_config()
-        if self._thread_id is not None:
-            given = dict(config.get("configurable") or {})
-            config = RunnableConfig(configurable={"thread_id": self._thread_id} | given)
         messages = cast("list[BaseMessage]", request.messages)
         return ModelCall(
-            location=locate(self._ledger.tenant, config, messages),
+            location=self._locate(current_config(), messages),
             messages=messages,
             system=request.system_message,
             tools=request.tools,
@@ -160,6 +156,12 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             user_id=self._user_id,
             cwd=self._cwd,
         )
+
+    def _locate(self, config: RunnableConfig, messages: Sequence[BaseMessage]) -> Location:
+        if self._thread_id is not None:
+            given = dict(config.get("configurable") or {})
+            config = RunnableConfig(configurable={"thread_id": self._thread_id} | given)
+        return locate(self._ledger.tenant, config, messages)
 
 
 def _with_view(request: _Request, prepared: Prepared) -> _Request:

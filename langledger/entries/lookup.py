@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from langchain.tools import ToolRuntime
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
 
 from langledger.entries.log import Entry, Location, load
 from langledger.operations import Executor, arun, run
 
-__all__ = ["lookup_tool"]
+__all__ = ["Locate", "lookup_tool"]
+
+Locate = Callable[[RunnableConfig, Sequence[BaseMessage]], Location]
 
 _DESCRIPTION = (
     "Read earlier messages of this conversation in full, by reference. Summaries and shortened "
-    "results name them as #n; pass one or several, such as '#17' or '#17, #21'."
+    "results name them as #n; pass one or several, such as '#17' or '#17, #21'. A long one comes "
+    "in parts; part says which."
 )
 _MOST = 5
+_PART = 12_000  # characters; about 3,000 tokens of English
 _REFERENCE = re.compile(r"\d{1,18}")
 
 
-def lookup_tool(executor: Executor, tenant: str) -> BaseTool:
-    """Return the tool ``recall_history`` for agents of this tenant."""
+def lookup_tool(executor: Executor, locate: Locate) -> BaseTool:
+    """Return the tool ``recall_history``.
 
-    def recall_history(reference: str, config: RunnableConfig) -> str:
-        location, numbers = _asked(tenant, reference, config)
-        return _told(numbers, run(load(location, numbers), executor))
+    Args:
+        executor: Runs the database effects.
+        locate: Tells the thread from a run's config and its state's messages.
+    """
 
-    async def arecall_history(reference: str, config: RunnableConfig) -> str:
-        location, numbers = _asked(tenant, reference, config)
-        return _told(numbers, await arun(load(location, numbers), executor))
+    def recall_history(reference: str, runtime: ToolRuntime[Any, Any], part: int = 1) -> str:
+        numbers = _numbers(reference)
+        location = locate(runtime.config, _messages(runtime))
+        return _told(numbers, run(load(location, numbers), executor), part)
+
+    async def arecall_history(reference: str, runtime: ToolRuntime[Any, Any], part: int = 1) -> str:
+        numbers = _numbers(reference)
+        location = locate(runtime.config, _messages(runtime))
+        return _told(numbers, await arun(load(location, numbers), executor), part)
 
     return StructuredTool.from_function(
         func=recall_history,
@@ -39,22 +55,37 @@ def lookup_tool(executor: Executor, tenant: str) -> BaseTool:
     )
 
 
-def _asked(tenant: str, reference: str, config: RunnableConfig) -> tuple[Location, list[int]]:
-    thread_id = (config.get("configurable") or {}).get("thread_id")
-    numbers = [int(found) for found in _REFERENCE.findall(reference)][:_MOST]
-    return Location(tenant, str(thread_id)), numbers
+def _messages(runtime: ToolRuntime[Any, Any]) -> Sequence[BaseMessage]:
+    state: Any = runtime.state
+    messages: Any = getattr(state, "messages", None)
+    return messages if messages is not None else state.get("messages", ())
 
 
-def _told(numbers: list[int], entries: list[Entry]) -> str:
+def _numbers(reference: str) -> list[int]:
+    return [int(found) for found in _REFERENCE.findall(reference)][:_MOST]
+
+
+def _told(numbers: list[int], entries: list[Entry], part: int) -> str:
     if not numbers:
         return "No reference given: pass the number of an entry, such as '#17'."
     found = {entry.entry_id for entry in entries}
-    parts = [f"#{entry.entry_id} ({entry.role}):\n{_text(entry)}" for entry in entries]
+    parts = [_shown(entry, part) for entry in entries]
     parts += [f"#{number}: there is no such entry." for number in numbers if number not in found]
     return "\n\n".join(parts)
 
 
+def _shown(entry: Entry, part: int) -> str:
+    text = _text(entry)
+    parts = max(-(-len(text) // _PART), 1)
+    at = min(max(part, 1), parts)
+    where = f", part {at} of {parts}" if parts > 1 else ""
+    return f"#{entry.entry_id} ({entry.role}{where}):\n{text[(at - 1) * _PART : at * _PART]}"
+
+
 def _text(entry: Entry) -> str:
     message = entry.message
-    calls = [f"{c['name']}({c['args']})" for c in getattr(message, "tool_calls", [])]
-    return "\n".join(part for part in (message.text, *calls) if part)
+    calls = [
+        f"{call['name']}({json.dumps(call['args'], ensure_ascii=False)})"
+        for call in getattr(message, "tool_calls", [])
+    ]
+    return "\n".join(text for text in (message.text, *calls) if text)

@@ -244,6 +244,29 @@ def test_references_can_be_read_back_by_the_agent(ledger: Ledger) -> None:
     assert "#999: there is no such entry" in told
 
 
+def test_a_long_entry_is_read_back_in_parts(ledger: Ledger) -> None:
+    @tool
+    def dump() -> str:
+        """Dump."""
+        return "\n".join(f"row {n} of the dump" for n in range(4000))
+
+    def asked(part: int) -> AIMessage:
+        args = {"reference": "#3", "part": part}
+        return AIMessage(
+            "", tool_calls=[{"name": "recall_history", "args": args, "id": f"p{part}"}]
+        )
+
+    first = AIMessage("", tool_calls=[{"name": "dump", "args": {}, "id": "d"}])
+    model = ScriptedModel(script=[first, asked(1), asked(4), "seen"])
+    agent = create_agent(model, [dump], middleware=[ledger.middleware(window=20_000)])
+    result = agent.invoke({"messages": [HumanMessage("Dump it.")]})  # no thread id either
+    _, one, four = [m.content for m in result["messages"] if isinstance(m, ToolMessage)]
+    assert "part 1 of 7" in one
+    assert "row 0 of the dump" in one
+    assert "part 4 of 7" in four
+    assert "row 2000 of the dump" in four
+
+
 def test_tenants_do_not_see_each_other(ledger: Ledger) -> None:
     other = ledger.for_tenant("other")
     for one in (ledger, other):
