@@ -6,23 +6,20 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, TypeVar
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from langledger import entries
 from langledger.compaction import history, records
-from langledger.compaction.middleware import LedgerMiddleware
-from langledger.compaction.node import CompactionNode
-from langledger.compaction.options import CompactionOptions
 from langledger.compaction.records import CompactionReport
 from langledger.config import Settings, load_settings
 from langledger.database import AsyncDatabase, Database
 from langledger.database.embedded import EmbeddedServer, start_embedded
 from langledger.entries import Entry, Location, Recorded
 from langledger.errors import ConfigurationError
-from langledger.operations import Executor, Operation, Row, arun, run
+from langledger.operations import Operation, Row, arun, run
+from langledger.parts import Parts
 from langledger.state.records import WorkingState
 
 __all__ = ["AsyncLedger", "Ledger"]
@@ -30,70 +27,7 @@ __all__ = ["AsyncLedger", "Ledger"]
 T = TypeVar("T")
 
 
-class _Parts:
-    """What a ledger hands out; the parts work sync and async alike."""
-
-    def __init__(self, executor: Executor, *, tenant: str) -> None:
-        self._executor = executor
-        self._tenant = tenant
-
-    @property
-    def executor(self) -> Executor:
-        """Runs the database effects."""
-        return self._executor
-
-    @property
-    def tenant(self) -> str:
-        """Whose rows are read and written."""
-        return self._tenant
-
-    def middleware(
-        self,
-        *,
-        window: int | None = None,
-        reserved_output: int | None = None,
-        thread_id: str | None = None,
-        user_id: str | None = None,
-        cwd: str | None = None,
-        lookup: bool = True,
-        **options: Unpack[CompactionOptions],
-    ) -> LedgerMiddleware:
-        """Return middleware for ``create_agent``; see :class:`LedgerMiddleware`."""
-        return LedgerMiddleware(
-            self,
-            window=window,
-            reserved_output=reserved_output,
-            thread_id=thread_id,
-            user_id=user_id,
-            cwd=cwd,
-            lookup=lookup,
-            **options,
-        )
-
-    def compaction_node(
-        self,
-        *,
-        window: int | None = None,
-        llm: BaseChatModel | None = None,
-        messages_key: str = "messages",
-        output_messages_key: str | None = "llm_input_messages",
-        **options: Unpack[CompactionOptions],
-    ) -> CompactionNode:
-        """Return a node for a ``StateGraph``; see :class:`CompactionNode`."""
-        return CompactionNode(
-            self,
-            window=window,
-            llm=llm,
-            messages_key=messages_key,
-            output_messages_key=output_messages_key,
-            **options,
-        )
-
-    def _at(self, thread_id: str, scope: str = "") -> Location:
-        return Location(self._tenant, thread_id, scope)
-
-
-class Ledger(_Parts):
+class Ledger(Parts):
     """The history, working state and compactions of agents, in PostgreSQL.
 
     Its own methods block; the parts it hands out work sync and async. Use it as a context
@@ -250,7 +184,7 @@ class Ledger(_Parts):
         return run(operation, self._database)
 
 
-class AsyncLedger(_Parts):
+class AsyncLedger(Parts):
     """The same as :class:`Ledger` for code in an event loop: its own methods are awaited.
 
     Its connections belong to the loop it was opened in. The parts it hands out work

@@ -1,0 +1,78 @@
+"""What a ledger hands out, sync and async alike."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from langchain_core.language_models import BaseChatModel
+
+from langledger.compaction.middleware import LedgerMiddleware
+from langledger.compaction.node import CompactionNode
+from langledger.compaction.options import CompactionOptions
+from langledger.entries import Location
+from langledger.operations import Executor
+
+__all__ = ["Parts"]
+
+
+class Parts:
+    """What a ledger hands out; the parts work sync and async alike."""
+
+    def __init__(self, executor: Executor, *, tenant: str) -> None:
+        self._executor = executor
+        self._tenant = tenant
+
+    @property
+    def executor(self) -> Executor:
+        """Runs the database effects."""
+        return self._executor
+
+    @property
+    def tenant(self) -> str:
+        """Whose rows are read and written."""
+        return self._tenant
+
+    def middleware(
+        self,
+        *,
+        window: int | None = None,
+        reserved_output: int | None = None,
+        thread_id: str | None = None,
+        user_id: str | None = None,
+        cwd: str | None = None,
+        lookup: bool = True,
+        **options: Unpack[CompactionOptions],
+    ) -> LedgerMiddleware:
+        """Return middleware for ``create_agent``; see :class:`LedgerMiddleware`."""
+        return LedgerMiddleware(
+            self,
+            window=window,
+            reserved_output=reserved_output,
+            thread_id=thread_id,
+            user_id=user_id,
+            cwd=cwd,
+            lookup=lookup,
+            **options,
+        )
+
+    def compaction_node(
+        self,
+        *,
+        window: int | None = None,
+        llm: BaseChatModel | None = None,
+        messages_key: str = "messages",
+        output_messages_key: str | None = "llm_input_messages",
+        **options: Unpack[CompactionOptions],
+    ) -> CompactionNode:
+        """Return a node for a ``StateGraph``; see :class:`CompactionNode`."""
+        return CompactionNode(
+            self,
+            window=window,
+            llm=llm,
+            messages_key=messages_key,
+            output_messages_key=output_messages_key,
+            **options,
+        )
+
+    def _at(self, thread_id: str, scope: str = "") -> Location:
+        return Location(self._tenant, thread_id, scope)
