@@ -16,7 +16,7 @@ from langledger.compaction.records import CompactionReport
 from langledger.config import Settings, load_settings
 from langledger.database import AsyncDatabase, Database
 from langledger.database.embedded import EmbeddedServer, start_embedded
-from langledger.entries import Entry, Location, Recorded
+from langledger.entries import Entry, Recorded
 from langledger.errors import ConfigurationError
 from langledger.operations import Operation, Row, arun, run
 from langledger.parts import Parts
