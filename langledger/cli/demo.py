@@ -64,7 +64,9 @@ def demo(
     else:
         encoding = sys.stdout.encoding or "ascii"
         options = _options(dsn, data_dir)
-        text = render_outcome(outcome, options=options, charset=_charset(encoding))
+        text = render_outcome(
+            outcome, program=_program(), options=options, charset=_charset(encoding)
+        )
         typer.echo(text.encode(encoding, "replace").decode(encoding))
         if keep:
             typer.echo(f"\nThe repositories are in {folder}")
@@ -86,6 +88,13 @@ def _folder(*, keep: bool) -> Generator[Path]:
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _program() -> str:
+    """Return what runs this command line from here: its name alone, where that is found."""
+    called = Path(sys.argv[0])
+    found = called.name != "langledger" or shutil.which("langledger")
+    return "langledger" if found else str(called)
 
 
 def _options(dsn: str | None, data_dir: Path | None) -> str:

@@ -25,11 +25,14 @@ _RECALL_LINES = 12
 Line = tuple[str, Callable[[Kept], str]]
 
 
-def render_outcome(outcome: Outcome, *, options: str = "", charset: Charset = BLOCKS) -> str:
+def render_outcome(
+    outcome: Outcome, *, program: str = "langledger", options: str = "", charset: Charset = BLOCKS
+) -> str:
     """Return what the demo shows, section by section.
 
     Args:
         outcome: What the demo gave.
+        program: What is typed to run the command line.
         options: Those that lead the other commands to the same database.
         charset: What the chart is drawn with.
     """
@@ -44,7 +47,7 @@ def render_outcome(outcome: Outcome, *, options: str = "", charset: Charset = BL
         ("What was kept of the same session", _comparison(outcome)),
         ("What recall_history read back for the agent", "\n".join(_recalled(outcome))),
         ("Checks", "\n".join(_checks(outcome))),
-        ("What to try next", _next(outcome, options)),
+        ("What to try next", _next(outcome, program, options)),
     ]
     return "\n\n".join([_opening(outcome), *(f"{_title(name)}\n{text}" for name, text in sections)])
 
@@ -185,7 +188,7 @@ def _checks(outcome: Outcome) -> Iterator[str]:
         yield f"{'ok' if check.passed else 'FAILED':>6}  {check.name} ({check.detail})"
 
 
-def _next(outcome: Outcome, options: str) -> str:
+def _next(outcome: Outcome, program: str, options: str) -> str:
     thread = outcome.run.thread_id
     commands = {
         f"show {thread}": "every message, as it was",
@@ -194,7 +197,7 @@ def _next(outcome: Outcome, options: str) -> str:
         "replay SESSION_FILE --window 128000": "a session of yours: Claude Code, Codex, LangChain",
     }
     return "\n".join(
-        f"langledger {command}{options}\n    {what}" for command, what in commands.items()
+        f"{program} {command}{options}\n    {what}" for command, what in commands.items()
     )
 
 

