@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,8 +21,6 @@ def record_span(name: str, attributes: Mapping[str, Any], *, seconds: float) -> 
         attributes: Numbers and identifiers only, never message content.
         seconds: How long the work took.
     """
-    import time
-
     end = time.time_ns()
     span = _tracer.start_span(name, start_time=end - int(seconds * 1e9))
     span.set_attributes({key: value for key, value in attributes.items() if value is not None})
