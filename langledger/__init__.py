@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from langledger.checkpoint import AsyncLedgerSaver, LedgerSaver
     from langledger.compaction.insert import insert_compaction
     from langledger.compaction.middleware import LedgerMiddleware
     from langledger.compaction.node import CompactionNode
@@ -19,12 +20,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AsyncLedger",
+    "AsyncLedgerSaver",
     "CompactionNode",
     "CompactionReport",
     "Entry",
     "LangLedgerError",
     "Ledger",
     "LedgerMiddleware",
+    "LedgerSaver",
     "Recorded",
     "WorkingState",
     "insert_compaction",
@@ -33,12 +36,14 @@ __all__ = [
 # Loaded on first use: importing langledger must not cost what LangGraph costs to import.
 _HOMES = {
     "AsyncLedger": "langledger.ledger",
+    "AsyncLedgerSaver": "langledger.checkpoint",
     "CompactionNode": "langledger.compaction.node",
     "CompactionReport": "langledger.compaction.records",
     "Entry": "langledger.entries",
     "LangLedgerError": "langledger.errors",
     "Ledger": "langledger.ledger",
     "LedgerMiddleware": "langledger.compaction.middleware",
+    "LedgerSaver": "langledger.checkpoint",
     "Recorded": "langledger.entries",
     "WorkingState": "langledger.state.records",
     "insert_compaction": "langledger.compaction.insert",

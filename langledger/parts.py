@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from langledger.checkpoint import LedgerSaver
 from langledger.compaction.middleware import LedgerMiddleware
 from langledger.compaction.node import CompactionNode
 from langledger.compaction.options import CompactionOptions
+from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
 from langledger.operations import Executor
 
@@ -18,7 +21,7 @@ __all__ = ["Parts"]
 class Parts:
     """What a ledger hands out; the parts work sync and async alike."""
 
-    def __init__(self, executor: Executor, *, tenant: str) -> None:
+    def __init__(self, executor: Database | AsyncDatabase, *, tenant: str) -> None:
         self._executor = executor
         self._tenant = tenant
 
@@ -31,6 +34,14 @@ class Parts:
     def tenant(self) -> str:
         """Whose rows are read and written."""
         return self._tenant
+
+    def checkpointer(self, *, serde: SerializerProtocol | None = None) -> LedgerSaver:
+        """Return a checkpointer on the same connections; see :class:`LedgerSaver`.
+
+        Args:
+            serde: Serialiser of values; one that encrypts makes them opaque to the ledger.
+        """
+        return LedgerSaver(self._executor, tenant=self._tenant, serde=serde)
 
     def middleware(
         self,
