@@ -53,6 +53,7 @@ def main() -> None:
             ScriptedModel(messages=script()),
             [write_file],
             middleware=[ledger.middleware(window=4000)],
+            checkpointer=ledger.checkpointer(),
         )
         task = {"messages": [{"role": "user", "content": "Write the book, chapter by chapter."}]}
         config = {"configurable": {"thread_id": thread_id}, "recursion_limit": 100}

@@ -13,7 +13,6 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langledger import Ledger, insert_compaction
@@ -36,7 +35,7 @@ def main() -> None:
         builder.add_node("llm", llm)
         builder.add_edge(START, "llm")
         insert_compaction(builder, before=["llm"], ledger=ledger, window=4000)
-        graph = builder.compile(checkpointer=InMemorySaver())
+        graph = builder.compile(checkpointer=ledger.checkpointer())
         print("nodes:", ", ".join(name for name in graph.nodes if name != START))
 
         result: dict[str, Any] = {}

@@ -23,6 +23,7 @@ from langledger import (
     LangLedgerError,
     Ledger,
     LedgerMiddleware,
+    LedgerSaver,
     Recorded,
     WorkingState,
     insert_compaction,
@@ -65,7 +66,9 @@ def agent(model: BaseChatModel, tools: list[BaseTool], ledger: Ledger) -> None:
         max_summary_tokens=1000,
     )
     assert_type(middleware, LedgerMiddleware)
-    agents.create_agent(model, tools, middleware=[middleware])
+    checkpointer = ledger.checkpointer()
+    assert_type(checkpointer, LedgerSaver)
+    agents.create_agent(model, tools, middleware=[middleware], checkpointer=checkpointer)
     LedgerMiddleware(ledger, window=128_000, trigger=0.8, lookup=False).compact_next("t")
 
 
