@@ -24,7 +24,6 @@ from tempfile import TemporaryDirectory
 from langchain_core.messages import AIMessage, BaseMessage
 
 from langledger import Ledger
-from langledger.compaction.pairing import call_ids
 from langledger.compaction.validity import provider_problems
 from langledger.errors import LangLedgerError
 from langledger.replay import run as replay_module
@@ -124,11 +123,12 @@ def measure(path: Path, ledger: Ledger, window: int, compact_at: list[int], name
             figures.largest_head, done.report.summary_tokens + done.report.state_tokens
         )
         action = last_action(session, done.index)
+        unescaped = text.replace("\\'", "'").replace("\\\\", "\\")
         if action:
             figures.last_actions_due += 1
-            figures.last_actions_named += action in text
+            figures.last_actions_named += all(part in unescaped for part in action)
         if done.index in compact_at:
-            figures.real.append(real_share(truth, session, done.index, due, missed, done))
+            figures.real.append(real_share(session, done.index, due, missed, done))
     return figures
 
 
@@ -149,16 +149,18 @@ def result_known(actions: list[dict], index: int) -> bool:
     return any(a["i"] + 1 < index for a in actions)
 
 
-def last_action(session: Session, index: int) -> str | None:
-    """The first words of the newest tool call's main argument, before message ``index``."""
+def last_action(session: Session, index: int) -> list[str] | None:
+    """What names the newest tool call before message ``index``: its tool and its arguments."""
     for item in reversed(session.messages[:index]):
         calls = getattr(item.message, "tool_calls", [])
-        if calls:
-            return calls[-1]["name"]
+        if item.shown and calls:
+            args = [str(value) for value in calls[-1]["args"].values()]
+            first_lines = [text.strip().splitlines()[0][:40] for text in args if text.strip()]
+            return [calls[-1]["name"], *(line for line in first_lines if line.isprintable())]
     return None
 
 
-def real_share(truth, session, index, due, missed, done) -> dict:
+def real_share(session, index, due, missed, done) -> dict:
     summary = session.messages[index].message.text if index < len(session.messages) else ""
     head = count_text(done.view[0].text if done.view else "")
     readable = bool(summary) and not session.messages[index].shown
@@ -218,13 +220,15 @@ def run_all(path: Path, ledger: Ledger, windows: list[int]) -> list[Figures]:
 
 
 def line(row: Figures) -> str:
+    name = f"{row.session[:55]:<55} {row.window:>7}"
     if row.error:
-        return f"{row.session[:55]:<55} {row.window:>7} FAILED {row.error}"
+        return f"{name} FAILED {row.error}"
     return (
-        f"{row.session[:55]:<55} {row.window:>7} {row.messages:>5} msgs {row.compactions:>3} compactions  "
-        f"max {row.largest_share:.2f}  invalid {row.invalid_views}  unstable {row.unstable_views}  files "
-        f"{row.files_named}/{row.files_due}  last {row.last_actions_named}/{row.last_actions_due}  "
-        f"head {row.largest_head}  {row.seconds:.1f} s {row.peak_mb:.0f} MB equal {row.entries_equal}"
+        f"{name} {row.messages:>5} msgs {row.compactions:>3} compactions  max "
+        f"{row.largest_share:.2f}  invalid {row.invalid_views}  unstable {row.unstable_views}  "
+        f"files {row.files_named}/{row.files_due}  last "
+        f"{row.last_actions_named}/{row.last_actions_due}  head {row.largest_head}  "
+        f"{row.seconds:.1f} s {row.peak_mb:.0f} MB equal {row.entries_equal}"
     )
 
 
@@ -232,43 +236,52 @@ def report(rows: list[Figures]) -> None:
     for window in sorted({row.window for row in rows}):
         own = [row for row in rows if row.window == window]
         good = [row for row in own if not row.error]
-        due, named = sum(r.files_due for r in good), sum(r.files_named for r in good)
         print(f"\nwindow {window or 'at the real compactions'}")
         print(f"  sessions {len(own)}, failed {len(own) - len(good)}")
-        print(
-            f"  model calls {sum(r.calls for r in good)}, compactions {sum(r.compactions for r in good)}"
-        )
-        print(
-            f"  views over 85 %: {sum(r.over_85 for r in good)}; invalid: {sum(r.invalid_views for r in good)}; "
-            f"prefix changed without compaction: {sum(r.unstable_views for r in good)}"
-        )
-        print(
-            f"  files edited so far, named in the view: {named} of {due} ({100 * named / max(due, 1):.2f} %)"
-        )
-        print(
-            f"  last action named: {sum(r.last_actions_named for r in good)} of {sum(r.last_actions_due for r in good)}"
-        )
-        print(f"  largest summary + state: {max((r.largest_head for r in good), default=0)} tokens")
-        shares = sorted(s for r in good for s in r.trigger_shares)
-        if shares and window:
-            print(
-                f"  share of the window when it fired: min {shares[0]}, median {shares[len(shares) // 2]}, max {shares[-1]}"
-            )
-        print(
-            f"  entries equal to what went in: {sum(r.entries_equal for r in good)} of {len(good)} sessions"
-        )
-        print(
-            f"  seconds {sum(r.seconds for r in good):.0f}, slowest {max((r.seconds for r in good), default=0):.1f}; "
-            f"peak memory {max((r.peak_mb for r in good), default=0):.0f} MB"
-        )
-        real = [r for row in good for r in row.real if r["theirs"] is not None]
-        if real:
-            files, ours, theirs = (sum(r[k] for r in real) for k in ("files", "ours", "theirs"))
-            print(
-                f"  against {len(real)} real summaries: files {files}, ours {ours} ({100 * ours / files:.1f} %), "
-                f"theirs {theirs} ({100 * theirs / files:.1f} %); tokens ours "
-                f"{sum(r['our_tokens'] for r in real) // len(real)}, theirs {sum(r['their_tokens'] for r in real) // len(real)}"
-            )
+        for text in [*figures_of(good, window), *against_real(good)]:
+            print(f"  {text}")
+
+
+def figures_of(rows: list[Figures], window: int) -> list[str]:
+    def total(name: str) -> int:
+        return sum(getattr(row, name) for row in rows)
+
+    def most(name: str) -> float:
+        return max((getattr(row, name) for row in rows), default=0)
+
+    named, due = total("files_named"), total("files_due")
+    shares = sorted(share for row in rows for share in row.trigger_shares)
+    texts = [
+        f"model calls {total('calls')}, compactions {total('compactions')}",
+        f"views over 85 %: {total('over_85')}; invalid: {total('invalid_views')}; "
+        f"prefix changed without compaction: {total('unstable_views')}",
+        f"files edited so far, named in the view: {named} of {due} "
+        f"({100 * named / max(due, 1):.2f} %)",
+        f"last action named: {total('last_actions_named')} of {total('last_actions_due')}",
+        f"largest summary + state: {most('largest_head')} tokens",
+        f"entries equal to what went in: {total('entries_equal')} of {len(rows)} sessions",
+        f"seconds {total('seconds'):.0f}, slowest {most('seconds'):.1f}; "
+        f"peak memory {most('peak_mb'):.0f} MB",
+    ]
+    if shares and window:
+        middle = shares[len(shares) // 2]
+        texts.append(f"share when it fired: {shares[0]} to {shares[-1]}, median {middle}")
+    return texts
+
+
+def against_real(rows: list[Figures]) -> list[str]:
+    real = [found for row in rows for found in row.real if found["theirs"] is not None]
+    if not real:
+        return []
+    files, ours, theirs, our_size, their_size = (
+        sum(found[key] for found in real)
+        for key in ("files", "ours", "theirs", "our_tokens", "their_tokens")
+    )
+    return [
+        f"against {len(real)} real summaries: files {files}, ours {ours} "
+        f"({100 * ours / files:.1f} %), theirs {theirs} ({100 * theirs / files:.1f} %); "
+        f"mean tokens ours {our_size // len(real)}, theirs {their_size // len(real)}"
+    ]
 
 
 if __name__ == "__main__":

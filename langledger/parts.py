@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from langledger.checkpoint import LedgerSaver
 from langledger.compaction.middleware import LedgerMiddleware
 from langledger.compaction.node import CompactionNode
 from langledger.compaction.options import CompactionOptions
 from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
 from langledger.operations import Executor
+
+if TYPE_CHECKING:
+    from langledger.checkpoint import LedgerSaver
 
 __all__ = ["Parts"]
 
@@ -41,6 +43,8 @@ class Parts:
         Args:
             serde: Serialiser of values; one that encrypts makes them opaque to the ledger.
         """
+        from langledger.checkpoint import LedgerSaver  # noqa: PLC0415 - for those who use it
+
         return LedgerSaver(self._executor, tenant=self._tenant, serde=serde)
 
     def middleware(
