@@ -253,15 +253,21 @@ def figures_of(rows: list[Figures], window: int) -> list[str]:
     shares = sorted(share for row in rows for share in row.trigger_shares)
     texts = [
         f"model calls {total('calls')}, compactions {total('compactions')}",
-        f"views over 85 %: {total('over_85')}; invalid: {total('invalid_views')}; "
-        f"prefix changed without compaction: {total('unstable_views')}",
-        f"files edited so far, named in the view: {named} of {due} "
-        f"({100 * named / max(due, 1):.2f} %)",
+        (
+            f"views over 85 %: {total('over_85')}; invalid: {total('invalid_views')}; "
+            f"prefix changed without compaction: {total('unstable_views')}"
+        ),
+        (
+            f"files edited so far, named in the view: {named} of {due} "
+            f"({100 * named / max(due, 1):.2f} %)"
+        ),
         f"last action named: {total('last_actions_named')} of {total('last_actions_due')}",
         f"largest summary + state: {most('largest_head')} tokens",
         f"entries equal to what went in: {total('entries_equal')} of {len(rows)} sessions",
-        f"seconds {total('seconds'):.0f}, slowest {most('seconds'):.1f}; "
-        f"peak memory {most('peak_mb'):.0f} MB",
+        (
+            f"seconds {total('seconds'):.0f}, slowest {most('seconds'):.1f}; "
+            f"peak memory {most('peak_mb'):.0f} MB"
+        ),
     ]
     if shares and window:
         middle = shares[len(shares) // 2]
@@ -278,9 +284,11 @@ def against_real(rows: list[Figures]) -> list[str]:
         for key in ("files", "ours", "theirs", "our_tokens", "their_tokens")
     )
     return [
-        f"against {len(real)} real summaries: files {files}, ours {ours} "
-        f"({100 * ours / files:.1f} %), theirs {theirs} ({100 * theirs / files:.1f} %); "
-        f"mean tokens ours {our_size // len(real)}, theirs {their_size // len(real)}"
+        (
+            f"against {len(real)} real summaries: files {files}, ours {ours} "
+            f"({100 * ours / files:.1f} %), theirs {theirs} ({100 * theirs / files:.1f} %); "
+            f"mean tokens ours {our_size // len(real)}, theirs {their_size // len(real)}"
+        )
     ]
 
 
