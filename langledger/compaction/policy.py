@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
@@ -158,32 +158,68 @@ def candidates(
         stub_tokens: Size of a reference.
     """
     pins = pinned(units)
-    yield _mask(units, _tail_start(units, keep, shown), shown, stub_tokens)
-    starts = [_tail_start(units, size, shown) for size in (keep, keep // 2, keep // 4, 0)]
-    for start in dict.fromkeys(starts):
+    yield _mask(units, _Tail.of(units, keep, shown), shown, stub_tokens)
+    tails = [_Tail.of(units, size, shown) for size in (keep, keep // 2, keep // 4, 0)]
+    for tail in dict.fromkeys(tails):
         for clip in _CLIPS:
-            yield _summarise(units, start, pins, shown, clip=clip, clip_args=None)
+            yield _summarise(units, replace(tail, clip=clip), pins, shown)
     for clip in (300, 100):
-        yield _summarise(units, starts[-1], pins, shown, clip=clip, clip_args=clip)
+        yield _summarise(units, replace(tails[-1], clip=clip, clip_args=clip), pins, shown)
 
 
-def _tail_start(units: Sequence[Unit], keep: int, shown: Callable[[Tracked], int]) -> int:
-    """Return the index of the first unit of the tail; the last unit is always in it."""
-    start, size = len(units) - 1, 0
-    for index in range(len(units) - 1, -1, -1):
-        size += sum(shown(member) for member in units[index].members)
-        if size > keep and index < len(units) - 1:
-            break
-        start = index
-    return max(start, 0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tail:
+    """The newest units, which stay in view.
+
+    The very newest is what the model has not answered yet: it is shortened last. In those
+    before it, a result that would fill the tail by itself is clipped instead of ending it.
+
+    Attributes:
+        start: Index of its first unit.
+        last: Index of its last unit.
+        clip_older: Most tokens of a result before the newest unit.
+        clip: Most tokens of any result, or None.
+        clip_args: Most tokens of each argument of a call, or None.
+    """
+
+    start: int
+    last: int
+    clip_older: int
+    clip: int | None = None
+    clip_args: int | None = None
+
+    @classmethod
+    def of(cls, units: Sequence[Unit], keep: int, shown: Callable[[Tracked], int]) -> _Tail:
+        """Return the tail of ``keep`` tokens; the newest unit is in it and not counted."""
+        last = len(units) - 1
+        tail = cls(start=max(last, 0), last=last, clip_older=max(keep // 4, _WORTH_MASKING))
+        size = 0
+        for index in range(last - 1, -1, -1):
+            size += sum(tail.size(member, index, shown(member)) for member in units[index].members)
+            if size > keep:
+                break
+            tail = replace(tail, start=index)
+        return tail
+
+    def limit(self, member: Tracked, index: int) -> int | None:
+        """Return the most tokens a message of unit ``index`` is shown with, or None."""
+        if not isinstance(member.message, ToolMessage):
+            return None
+        limits = [self.clip, self.clip_older if index < self.last else None]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def size(self, member: Tracked, index: int, tokens: int) -> int:
+        """Return the size a message of unit ``index`` is shown with."""
+        limit = self.limit(member, index)
+        return tokens if limit is None else min(tokens, limit)
 
 
 def _mask(
-    units: Sequence[Unit], start: int, shown: Callable[[Tracked], int], stub_tokens: int
+    units: Sequence[Unit], tail: _Tail, shown: Callable[[Tracked], int], stub_tokens: int
 ) -> Choice:
     masked: list[int] = []
     size = sum(shown(member) for unit in units for member in unit.members)
-    for unit in units[:start]:
+    for unit in units[: tail.start]:
         for member in unit.members[1:]:
             tokens = shown(member)
             if tokens >= _WORTH_MASKING:
@@ -193,35 +229,35 @@ def _mask(
 
 
 def _summarise(
-    units: Sequence[Unit],
-    start: int,
-    pins: set[int],
-    shown: Callable[[Tracked], int],
-    *,
-    clip: int | None,
-    clip_args: int | None,
+    units: Sequence[Unit], tail: _Tail, pins: set[int], shown: Callable[[Tracked], int]
 ) -> Choice:
     covered: list[int] = []
     clipped: dict[int, int] = {}
     size = 0
     for index, unit in enumerate(units):
-        stays = (
-            index >= start or unit.head.seq in pins or isinstance(unit.head.message, SystemMessage)
-        )
-        if not stays:
+        head = unit.head
+        if index < tail.start and head.seq not in pins and not _is_system(head):
             covered += [member.seq for member in unit.members]
             continue
         for member in unit.members:
             tokens = shown(member)
-            if clip is not None and isinstance(member.message, ToolMessage) and tokens > clip:
-                clipped[member.seq] = clip
-                tokens = clip
-            elif clip_args is not None and unit.is_tool_turn and tokens > clip_args:
-                tokens = clip_args
+            limit = tail.limit(member, index)
+            if limit is not None and tokens > limit:
+                clipped[member.seq] = tokens = limit
+            elif tail.clip_args is not None and unit.is_tool_turn:
+                tokens = min(tokens, tail.clip_args)
             size += tokens
     return Choice(
-        covered=Ranges.of(covered), masked=Ranges(), clipped=clipped, clip_args=clip_args, size=size
+        covered=Ranges.of(covered),
+        masked=Ranges(),
+        clipped=clipped,
+        clip_args=tail.clip_args,
+        size=size,
     )
+
+
+def _is_system(item: Tracked) -> bool:
+    return isinstance(item.message, SystemMessage)
 
 
 def _check_condition(name: str, kind: object, value: object) -> None:

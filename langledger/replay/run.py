@@ -171,7 +171,7 @@ class _Player:
             sent.extend([*system, *request.messages])
             return ModelResponse(result=[answer] if answer is not None else [])
 
-        request = ModelRequest[Any](
+        request: ModelRequest[Any] = ModelRequest(
             model=_RECORDED,
             messages=cast("Any", list(self._history)),
             runtime=cast("Any", self._runtime),

@@ -121,9 +121,8 @@ def test_doing_it_again_changes_nothing(ledger: Ledger) -> None:
     for _ in range(2):
         insert_compaction(builder, before=["llm"], ledger=ledger, window=WINDOW)
     assert sorted(builder.nodes) == ["llm", "llm.compaction", "tools"]
-    assert (("llm.compaction", "llm") in builder.edges) and (
-        ("tools", "llm.compaction") in builder.edges
-    )
+    assert ("llm.compaction", "llm") in builder.edges
+    assert ("tools", "llm.compaction") in builder.edges
     assert len(builder.edges) == 3
 
 

@@ -280,9 +280,9 @@ def test_a_fork_from_before_a_compaction_does_not_see_it(ledger: Ledger) -> None
     model = ScriptedModel(script=script(20))
     agent = agent_with(ledger, model)
     agent.invoke({"messages": [HumanMessage("Write all the parts.")]}, CONFIG)
-    early = [s for s in agent.get_state_history(CONFIG) if len(s.values.get("messages", [])) == 5][
-        0
-    ]
+    early = next(
+        s for s in agent.get_state_history(CONFIG) if len(s.values.get("messages", [])) == 5
+    )
     forked = agent.update_state(early.config, {"messages": [HumanMessage("Stop there.")]})
     agent.invoke(None, forked)
     view = model.sent[-1]

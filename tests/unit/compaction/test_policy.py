@@ -74,11 +74,23 @@ def test_the_first_candidate_masks_the_second_summarises() -> None:
         turns += [AIMessage("", tool_calls=[call]), ToolMessage("r", tool_call_id=str(n))]
     tracked = [Tracked(n, m, 500) for n, m in enumerate([HumanMessage("go"), *turns], 1)]
     mask, summarise, *harder = candidates(units_of(tracked), keep=2_000, shown=lambda t: t.tokens)
-    assert list(mask.masked) == [3, 5, 7, 9]
+    assert list(mask.masked) == [3, 5, 7]
     assert not mask.summarises
-    assert list(summarise.covered) == [2, 3, 4, 5, 6, 7, 8, 9]  # the request stays
+    assert list(summarise.covered) == [2, 3, 4, 5, 6, 7]  # the request stays
     assert [c.size for c in harder] <= [summarise.size] * len(harder)
     assert 12 not in harder[-1].covered  # the open turn stays
+
+
+def test_a_large_result_does_not_end_the_tail_and_the_newest_is_whole() -> None:
+    sizes = {1: 50, 2: 50, 3: 9_000, 4: 50, 5: 9_000}
+    turns = []
+    for n in range(2):
+        call = {"name": "f", "args": {}, "id": str(n)}
+        turns += [AIMessage("", tool_calls=[call]), ToolMessage("r", tool_call_id=str(n))]
+    tracked = [Tracked(n, m, sizes[n]) for n, m in enumerate([HumanMessage("go"), *turns], 1)]
+    _, gentle, *_ = candidates(units_of(tracked), keep=2_000, shown=lambda t: t.tokens)
+    assert gentle.clipped == {3: 500}
+    assert not gentle.covered.spans
 
 
 @pytest.mark.parametrize(
