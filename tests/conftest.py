@@ -33,7 +33,7 @@ settings.load_profile("langledger")
 @pytest.fixture(scope="session")
 def server_dsn() -> Iterator[str]:
     """The server's maintenance database."""
-    given = os.environ.get("LANGLEDGER_TEST_DSN")  # noqa: TID251 - of the tests, no setting
+    given = os.environ.get("LANGLEDGER_TEST_DSN")
     if given:
         yield given
         return

@@ -18,7 +18,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def clean_environment(**settings: str) -> dict[str, str]:
     """Return the environment without what a developer may have set for langledger."""
-    inherited = os.environ.items()  # noqa: TID251 - of processes that stand for a user's
+    inherited = os.environ.items()
     kept = {name: value for name, value in inherited if not name.startswith("LANGLEDGER_")}
     return {**kept, "PYTHONWARNINGS": "error", "COLUMNS": "80", **settings}
 

@@ -225,4 +225,4 @@ def _somebody() -> Who:
 
 def _environment() -> dict[str, str]:
     packages = next(path for path in sys.path if path.endswith("site-packages"))
-    return {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT}:{packages}"}  # noqa: TID251 - PATH
+    return {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT}:{packages}"}
