@@ -330,8 +330,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
 
     def _prune(self, thread_id: str, strategy: str) -> Operation[Pruned]:
         if strategy == "delete":
-            self._cache.forget(self._at(thread_id).keys["thread_key"])
-            return (yield from maintenance.drop_all(self._at(thread_id)))
+            return (yield from maintenance.drop_all(self._cache, self._at(thread_id)))
         return (yield from self._retain(thread_id, Policy()))
 
     def _retain(

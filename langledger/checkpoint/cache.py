@@ -138,6 +138,7 @@ class Cache:
     def __init__(self, budget: int) -> None:
         self.identities = Identities()
         self.layouts: dict[int, bytes] = {}
+        self.layout_numbers: dict[bytes, int] = {}
         self._budget = budget
         self._lock = threading.Lock()
         self._threads: OrderedDict[UUID, ThreadItems] = OrderedDict()

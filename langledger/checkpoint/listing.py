@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, cast
-from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory, PendingWrite
@@ -18,52 +17,58 @@ from langledger.checkpoint.keys import Target, pack_id
 from langledger.checkpoint.reading import (
     Stored,
     find,
+    load_layouts,
+    logs_in,
     metadata_of,
+    newest,
     pending_writes,
     read,
-    skeleton_of,
+    sorted_out,
     tuple_of,
 )
-from langledger.checkpoint.records import Skeleton
+from langledger.checkpoint.records import Skeleton, skeleton_of
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.tree import references
 from langledger.database.queries import load_queries
 from langledger.entries import Location
 from langledger.operations import Operation, Row, fetch
 
-__all__ = ["Search", "history", "matches", "metadata_at_hand", "page"]
+__all__ = ["Search", "history", "matches", "metadata_at_hand", "page", "scan", "scan_rows"]
 
 _queries = load_queries("langledger.checkpoint")
 
 _PAGE = 50
-_SCANNED = 500
-# Ancestors read at once when a delta channel is put together.
-_CHAIN = 1024
+_THREADS = 100
+_LOGS = 500
+# Stretches read at once when a delta channel is put together.
+_CHAIN = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What to list, and how far it has come.
+    """What to list, and what is left of it.
 
     Attributes:
         tenant: Whose checkpoints.
-        thread: The thread; None for all.
         checkpoint_ns: None for all namespaces.
         checkpoint_id: None for all.
         filter: Metadata they must have.
         before: Only older ones than this id.
         remaining: How many more to return; None for all.
-        after: Id, namespace and thread key of the last one returned.
+        threads: The threads to look into next.
+        more: What to continue the list of threads behind; None when it is complete.
+        keys: Checkpoints found and not returned yet.
     """
 
     tenant: str
-    thread: Location | None
     checkpoint_ns: str | None
     checkpoint_id: str | None
     filter: Mapping[str, Any]
     before: str | None
     remaining: int | None
-    after: tuple[bytes, str, UUID | None] | None = None
+    threads: tuple[Location, ...] = ()
+    more: Mapping[str, Any] | None = None
+    keys: tuple[Target, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(
@@ -76,40 +81,54 @@ class Search:
         limit: int | None,
     ) -> Search:
         """Read what LangGraph passes to ``list``."""
-        target = None if config is None else Target.of(tenant, config)
         older = None if before is None else (before.get("configurable") or {}).get("checkpoint_id")
-        named = config is not None and "checkpoint_ns" in (config.get("configurable") or {})
+        if config is None:
+            start = {"updated_at": None, "thread_key": None}
+            return cls(tenant, None, None, filter or {}, older, limit, more=start)
+        target = Target.of(tenant, config)
+        named = "checkpoint_ns" in (config.get("configurable") or {})
         return cls(
             tenant,
-            None if target is None else target.location,
-            target.checkpoint_ns if target is not None and named else None,
-            None if target is None else target.checkpoint_id,
+            target.checkpoint_ns if named else None,
+            target.checkpoint_id,
             filter or {},
             older,
             limit,
+            threads=(target.location,),
         )
 
-    def behind(self, rows: Sequence[Row], *, returned: int, asked: int) -> Search | None:
-        """Return what is left to list behind rows, of which ``asked`` were asked for."""
+    @property
+    def is_plain(self) -> bool:
+        """Whether it lists one namespace of one thread, whatever the metadata."""
+        return (
+            self.checkpoint_ns is not None
+            and self.checkpoint_id is None
+            and not self.filter
+            and self.more is None
+            and not self.keys
+        )
+
+    @property
+    def run_id(self) -> str | None:
+        """The run to which the filter restricts it, as far as the index knows runs."""
+        run_id = self.filter.get("run_id")
+        return run_id if isinstance(run_id, str) else None
+
+    def less(self, returned: int, **changes: Any) -> Search | None:
+        """Return what is left after a page; None when nothing is."""
         remaining = None if self.remaining is None else self.remaining - returned
-        if len(rows) < asked or remaining == 0:
-            return None
-        last = rows[-1]
-        return replace(
-            self, remaining=remaining, after=(last["id"], last["name"], last.get("thread_key"))
-        )
+        rest = replace(self, remaining=remaining, **changes)
+        done = not rest.threads and not rest.keys and rest.more is None
+        return None if done or remaining == 0 else rest
 
-    def parameters(self, limit: int) -> dict[str, Any]:
-        """Return the parameters that the queries have in common."""
-        after_id, after_ns, after_key = self.after or (None, None, None)
-        return {
-            "checkpoint_ns": self.checkpoint_ns,
-            "before": None if self.before is None else pack_id(self.before),
-            "after_id": after_id,
-            "after_ns": after_ns,
-            "after_key": after_key,
-            "limit": limit,
-        }
+    def wants(self, stored: Stored) -> bool:
+        """Tell whether a checkpoint is listed, by its id."""
+        checkpoint_id = stored.key[1]
+        return (
+            stored.is_visible
+            and self.checkpoint_id in (None, checkpoint_id)
+            and (self.before is None or pack_id(checkpoint_id) < pack_id(self.before))
+        )
 
 
 def page(
@@ -118,15 +137,103 @@ def page(
     """Return some checkpoints, newest first, and what is left to list."""
     if search.remaining is not None and search.remaining <= 0:
         return [], None
-    if search.thread is None or search.filter or search.checkpoint_id is not None:
-        return (yield from _scanned_page(cache, sealing, search))
-    limit = min(_PAGE, search.remaining or _PAGE)
-    parameters = search.parameters(limit)
-    del parameters["after_key"]
-    items, found = yield from read(cache, Target(search.thread, "", None), **parameters)
+    if search.is_plain:
+        return (yield from _plain_page(cache, sealing, search))
+    if search.keys:
+        return (yield from _found_page(cache, sealing, search))
+    if not search.threads:
+        return [], (yield from _next_threads(search))
+    location, *others = search.threads
+    stored = yield from scan(
+        cache, location, checkpoint_ns=search.checkpoint_ns, run_id=search.run_id
+    )
+    likely = [
+        s for s in stored.values() if search.wants(s) and _may_match(cache, sealing, s, search)
+    ]
+    likely.sort(key=lambda s: (pack_id(s.key[1]), s.key[0]), reverse=True)
+    return [], search.less(0, threads=tuple(others), keys=tuple(s.target for s in likely))
+
+
+def scan(
+    cache: Cache, location: Location, *, checkpoint_ns: str | None = None, run_id: str | None = None
+) -> Operation[dict[tuple[str, str], Stored]]:
+    """Read the logs of a thread, without entries."""
+    rows = yield from scan_rows(location, checkpoint_ns=checkpoint_ns, run_id=run_id)
+    stored = sorted_out(location, logs_in(rows))
+    records = [record for s in stored.values() for record in s.records]
+    yield from load_layouts(cache, location.tenant, records)
+    return stored
+
+
+def scan_rows(
+    location: Location, *, checkpoint_ns: str | None = None, run_id: str | None = None
+) -> Operation[list[Row]]:
+    """Read the rows of a thread's logs, in order of namespace, id and part."""
+    rows: list[Row] = []
+    after: Row = {"name": "", "id": b"", "part": -1}
+    while True:
+        found = yield from fetch(
+            _queries["scan"],
+            **location.keys,
+            checkpoint_ns=checkpoint_ns,
+            run_id=run_id,
+            after_ns=after["name"],
+            after_id=after["id"],
+            after_part=after["part"],
+            limit=_LOGS,
+        )
+        rows += found
+        if len(found) < _LOGS:
+            return rows
+        after = found[-1]
+
+
+def _plain_page(
+    cache: Cache, sealing: Sealing, search: Search
+) -> Operation[tuple[list[CheckpointTuple], Search | None]]:
+    count = min(_PAGE, search.remaining or _PAGE)
+    target = Target(search.threads[0], search.checkpoint_ns or "", None)
+    items, found = yield from newest(cache, target, count=count, before=search.before)
     tuples = [tuple_of(cache, items, sealing, stored) for stored in found]
-    rows = [stored.row for stored in found]
-    return tuples, search.behind(rows, returned=len(tuples), asked=limit)
+    if len(found) < count:
+        return tuples, None
+    return tuples, search.less(len(tuples), before=found[-1].key[1])
+
+
+def _found_page(
+    cache: Cache, sealing: Sealing, search: Search
+) -> Operation[tuple[list[CheckpointTuple], Search | None]]:
+    keys, rest = search.keys[:_PAGE], search.keys[_PAGE:]
+    tuples: list[CheckpointTuple] = []
+    for location, group in groupby(keys, key=lambda target: target.location):
+        targets = list(group)
+        items, rows = yield from read(
+            cache,
+            targets[0],
+            nss=[target.checkpoint_ns for target in targets],
+            ids=[pack_id(target.checkpoint_id or "") for target in targets],
+        )
+        stored = sorted_out(location, logs_in(rows))
+        there = [stored.get((t.checkpoint_ns, t.checkpoint_id or "")) for t in targets]
+        tuples += [tuple_of(cache, items, sealing, s) for s in there if s and s.is_visible]
+    tuples = [found for found in tuples if matches(found.metadata, search.filter)]
+    tuples = tuples[: search.remaining]
+    return tuples, search.less(len(tuples), keys=rest)
+
+
+def _next_threads(search: Search) -> Operation[Search | None]:
+    run_ids = None if search.run_id is None else [search.run_id]
+    rows = yield from fetch(
+        _queries["threads"],
+        tenant=search.tenant,
+        run_ids=run_ids,
+        limit=_THREADS,
+        **(search.more or {}),
+    )
+    threads = tuple(Location(search.tenant, row["thread_id"]) for row in rows)
+    last = rows[-1] if len(rows) == _THREADS else None
+    more = None if last is None else {k: last[k] for k in ("updated_at", "thread_key")}
+    return search.less(0, threads=threads, more=more)
 
 
 def history(
@@ -140,21 +247,30 @@ def history(
     if target.checkpoint_id is None:
         _, latest = yield from find(cache, target)
         target = target if latest is None else latest.target
-    while gathering.missing and target.checkpoint_id is not None:
-        items, ancestors = yield from read(
+    if target.checkpoint_id is None:
+        return gathering.result(channels)
+    before = pack_id(target.checkpoint_id) + b"\x00"
+    stored: dict[tuple[str, str], Stored] = {}
+    start: Target | None = None
+    while gathering.missing:
+        items, rows = yield from read(
             cache,
             target,
-            nss=[target.checkpoint_ns],
-            ids=[pack_id(target.checkpoint_id)],
-            channels=sorted(gathering.missing),
+            checkpoint_ns=target.checkpoint_ns,
+            before=before,
             limit=_CHAIN,
+            channels=sorted(gathering.missing),
         )
+        stored |= sorted_out(target.location, logs_in(rows))
+        records = [record for s in stored.values() for record in s.records]
+        yield from load_layouts(cache, target.location.tenant, records)
+        if start is None and (target.checkpoint_ns, target.checkpoint_id) in stored:
+            start = stored[target.checkpoint_ns, target.checkpoint_id].parent
         decoder = Decoder(sealing, Shelf(cache, items, sealing))
-        for ancestor in ancestors:
-            gathering.add(ancestor, cache, decoder)
-        if len(ancestors) < _CHAIN - 1:
+        start = gathering.follow(start, stored, cache, decoder)
+        if start is None or not rows:
             break
-        target = ancestors[-1].target
+        before = rows[-1]["id"]
     return gathering.result(channels)
 
 
@@ -166,19 +282,21 @@ class _History:
         self._writes: dict[str, list[list[PendingWrite]]] = {name: [] for name in channels}
         self._seeds: dict[str, Any] = {}
 
-    def add(self, ancestor: Stored, cache: Cache, decoder: Decoder) -> None:
-        """Add an ancestor: its writes made its child, its value is what they were applied to."""
-        written: dict[str, list[PendingWrite]] = {}
-        for write in pending_writes(ancestor, decoder, channels=self.missing):
-            written.setdefault(write[1], []).append(write)
-        for name, writes in written.items():
-            self._writes[name].append(writes)
-        if ancestor.row["body"] is None:
-            return
-        nodes = skeleton_of(cache, ancestor.row).channels
-        for name in self.missing & nodes.keys():
-            self._seeds[name] = decoder.decode(nodes[name])
-        self.missing -= nodes.keys()
+    def follow(
+        self,
+        place: Target | None,
+        stored: Mapping[tuple[str, str], Stored],
+        cache: Cache,
+        decoder: Decoder,
+    ) -> Target | None:
+        """Gather from ``place`` on to the root; return where more must be read to go on."""
+        while place is not None and place.checkpoint_id is not None and self.missing:
+            ancestor = stored.get((place.checkpoint_ns, place.checkpoint_id))
+            if ancestor is None:
+                return place
+            self._add(ancestor, cache, decoder)
+            place = ancestor.parent
+        return None
 
     def result(self, channels: Sequence[str]) -> dict[str, DeltaChannelHistory]:
         """Return the histories, oldest write first."""
@@ -190,70 +308,42 @@ class _History:
                 found[name]["seed"] = self._seeds[name]
         return found
 
-
-def _scanned_page(
-    cache: Cache, sealing: Sealing, search: Search
-) -> Operation[tuple[list[CheckpointTuple], Search | None]]:
-    """Return the checkpoints among the next ones whose metadata match."""
-    filtered = bool(search.filter)
-    limit = _SCANNED if filtered else min(_PAGE, search.remaining or _PAGE)
-    run_id = search.filter.get("run_id")
-    rows = yield from fetch(
-        _queries["scan"],
-        **search.parameters(limit),
-        tenant=search.tenant,
-        thread_key=None if search.thread is None else search.thread.keys["thread_key"],
-        checkpoint_id=None if search.checkpoint_id is None else pack_id(search.checkpoint_id),
-        run_id=run_id if isinstance(run_id, str) else None,
-        layouts=list(cache.layouts),
-    )
-    for row in rows:
-        if row["layout_body"] is not None:
-            cache.layouts[row["number"]] = row["layout_body"]
-    likely = [row for row in rows if _may_match(cache, sealing, row, search.filter)]
-    tuples: list[CheckpointTuple] = []
-    for at in range(0, len(likely), _PAGE):
-        found = yield from _loaded(cache, sealing, search.tenant, likely[at : at + _PAGE])
-        tuples += [found_one for found_one in found if matches(found_one.metadata, search.filter)]
-        if search.remaining is not None and len(tuples) >= search.remaining:
-            return tuples[: search.remaining], None
-    return tuples, search.behind(rows, returned=len(tuples), asked=limit)
+    def _add(self, ancestor: Stored, cache: Cache, decoder: Decoder) -> None:
+        # Its writes made its child; its value is what they were applied to.
+        written: dict[str, list[PendingWrite]] = {}
+        for write in pending_writes(ancestor, cache, decoder, channels=self.missing):
+            written.setdefault(write[1], []).append(write)
+        for name, writes in written.items():
+            self._writes[name].append(writes)
+        if ancestor.record is None:
+            return
+        nodes = skeleton_of(ancestor.record, cache.layouts).channels
+        for name in self.missing & nodes.keys():
+            self._seeds[name] = decoder.decode(nodes[name])
+        self.missing -= nodes.keys()
 
 
-def _loaded(
-    cache: Cache, sealing: Sealing, tenant: str, rows: Sequence[Row]
-) -> Operation[list[CheckpointTuple]]:
-    tuples: list[CheckpointTuple] = []
-    for thread_id, group in groupby(rows, key=lambda row: row["thread_id"]):
-        keys = list(group)
-        target = Target(Location(tenant, thread_id), "", None)
-        items, found = yield from read(
-            cache, target, nss=[row["name"] for row in keys], ids=[row["id"] for row in keys]
-        )
-        tuples += [tuple_of(cache, items, sealing, one) for one in found if one.is_visible]
-    return tuples
-
-
-def _may_match(cache: Cache, sealing: Sealing, row: Row, wanted: Mapping[str, Any]) -> bool:
-    """Tell whether metadata match, as far as can be told from a checkpoint's row alone."""
-    if not wanted:
+def _may_match(cache: Cache, sealing: Sealing, stored: Stored, search: Search) -> bool:
+    """Tell whether metadata match, as far as can be told from a checkpoint's record alone."""
+    if not search.filter:
         return True
-    metadata, elsewhere = metadata_at_hand(cache, sealing, row, wanted)
-    return matches(metadata, {k: v for k, v in wanted.items() if k not in elsewhere})
+    metadata, elsewhere = metadata_at_hand(cache, sealing, stored, search.filter)
+    return matches(metadata, {k: v for k, v in search.filter.items() if k not in elsewhere})
 
 
 def metadata_at_hand(
-    cache: Cache, sealing: Sealing, row: Row, keys: Collection[str]
+    cache: Cache, sealing: Sealing, stored: Stored, keys: Collection[str]
 ) -> tuple[Mapping[str, Any], AbstractSet[str | None]]:
-    """Return metadata of a checkpoint that its row holds, and the keys whose values it does not."""
-    held = skeleton_of(cache, row).metadata
+    """Return metadata that a checkpoint's record holds, and the keys whose values it does not."""
+    assert stored.record is not None  # noqa: S101 - callers pass visible ones
+    held = skeleton_of(stored.record, cache.layouts).metadata
     at_hand = {
         key: node
         for key, node in held.items()
         if (key is None or key in keys) and not any(references(node))
     }
     decoder = Decoder(sealing, Shelf(cache, ThreadItems(), sealing))
-    metadata = metadata_of(Skeleton({}, {}, {}, at_hand), decoder)
+    metadata = metadata_of(Skeleton(metadata=at_hand), decoder)
     return cast("Mapping[str, Any]", metadata), held.keys() - at_hand.keys()
 
 

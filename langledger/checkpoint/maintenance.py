@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import groupby
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, cast
 
-from langgraph.checkpoint.base import CheckpointTuple
-
 from langledger.checkpoint.cache import Cache
-from langledger.checkpoint.keys import Target, pack_id, unpack_id
-from langledger.checkpoint.listing import metadata_at_hand
-from langledger.checkpoint.reading import load
+from langledger.checkpoint.keys import pack_id
+from langledger.checkpoint.listing import metadata_at_hand, scan_rows
+from langledger.checkpoint.reading import Key, Stored, load, load_layouts, sorted_out
+from langledger.checkpoint.records import skeleton_of
 from langledger.checkpoint.sealing import Sealing
+from langledger.checkpoint.stretches import Change, Stretch, changes, stretches_in
 from langledger.database.queries import load_queries
 from langledger.entries import Location
-from langledger.errors import ConfigurationError
-from langledger.operations import Operation, Query, Row, fetch, fetch_all
+from langledger.errors import ConfigurationError, DatabaseError
+from langledger.operations import Operation, Query, fetch, fetch_all
 
 __all__ = [
     "Policy",
@@ -34,12 +33,14 @@ __all__ = [
 
 _queries = load_queries("langledger.checkpoint")
 
-# Rows deleted in one transaction.
-_BATCH = 1000
+# Rows changed in one transaction.
+_BATCH = 500
+_THREADS = 100
+# A stretch that is written to between reading and rewriting is tried again.
+_TRIES = 10
 _VALUES = ["value", "draft", "sealed"]
-_EVERYTHING = 1 << 31
 
-_Key: TypeAlias = tuple[str, bytes]
+_Chosen: TypeAlias = "Callable[[Mapping[Key, Stored]], AbstractSet[Key]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ class Policy:
     """What pruning keeps of a thread.
 
     Attributes:
-        keep: The newest checkpoints of each namespace, at least so many.
-        since: All that are not older than this.
+        keep: The newest checkpoints of each namespace, so many at least.
+        since: And all that are not older than this.
         checkpoint_ns: Prunes this namespace only; None for all.
         entries: Removes also messages that no checkpoint refers to any more. They are the
             ledger's history: what recall and audits read.
@@ -62,6 +63,8 @@ class Policy:
     def __post_init__(self) -> None:
         if self.keep < 0:
             raise ConfigurationError(f"keep must be 0 or more checkpoints, not {self.keep}")
+        if self.since is not None and self.since.tzinfo is None:
+            raise ConfigurationError("since needs a time zone: datetime.now(UTC) - timedelta(...)")
 
     @property
     def kinds(self) -> list[str]:
@@ -88,7 +91,7 @@ class Pruned:
 def delete_thread(cache: Cache, location: Location) -> Operation[None]:
     """Delete everything of a thread: checkpoints, writes, its entries and compactions."""
     keys = location.keys
-    yield from _drop_rows(location, _VALUES)
+    yield from drop_all(cache, location)
     yield from fetch_all(
         *(
             Query(_queries[name], keys)
@@ -98,23 +101,32 @@ def delete_thread(cache: Cache, location: Location) -> Operation[None]:
     cache.forget(keys["thread_key"])
 
 
-def drop_all(location: Location, *, entries: bool = False) -> Operation[Pruned]:
+def drop_all(cache: Cache, location: Location, *, entries: bool = False) -> Operation[Pruned]:
     """Delete all checkpoints of a thread; its messages stay unless ``entries``."""
-    return (yield from _drop_rows(location, Policy(entries=entries).kinds))
+    keys = location.keys
+    dropped = 0
+    while True:
+        _, rows = yield from fetch_all(
+            Query(_queries["lock"], keys), Query(_queries["drop_some"], {**keys, "limit": _BATCH})
+        )
+        dropped += rows[0]["n"]
+        if rows[0]["n"] < _BATCH:
+            break
+    return Pruned(dropped, (yield from _collect(cache, location, Policy(entries=entries).kinds)))
 
 
 def prune(
     cache: Cache, sealing: Sealing, location: Location, policy: Policy, *, dry_run: bool = False
 ) -> Operation[Pruned]:
     """Delete what a policy does not keep of a thread."""
-    rows = yield from _retained(cache, location, policy)
-    kept = {_key(row) for row in rows if row["kept"]}
-    kept -= _finished_calls(cache, sealing, rows, kept)
-    surplus = [row for row in rows if not row["hidden"] and _key(row) not in kept]
+
+    def surplus(stored: Mapping[Key, Stored]) -> AbstractSet[Key]:
+        visible = {key for key, s in stored.items() if s.is_visible}
+        kept = _kept(stored, policy)
+        return visible - (kept - _finished_calls(cache, sealing, stored, kept))
+
     return (
-        yield from _drop(
-            cache, sealing, location, rows, surplus, kinds=policy.kinds, dry_run=dry_run
-        )
+        yield from _take_out(cache, sealing, location, surplus, kinds=policy.kinds, dry_run=dry_run)
     )
 
 
@@ -122,15 +134,30 @@ def delete_for_runs(
     cache: Cache, sealing: Sealing, tenant: str, run_ids: Sequence[str]
 ) -> Operation[Pruned]:
     """Delete the checkpoints that runs made, in all threads."""
-    found = yield from fetch(_queries["runs"], tenant=tenant, run_ids=list(run_ids))
     total = Pruned()
-    for thread_id, group in groupby(found, key=lambda row: row["thread_id"]):
-        location = Location(tenant, thread_id)
-        doomed = {_key(row) for row in group}
-        rows = yield from _retained(cache, location, Policy(keep=_EVERYTHING))
-        surplus = [row for row in rows if _key(row) in doomed]
-        total += yield from _drop(cache, sealing, location, rows, surplus, kinds=_VALUES)
-    return total
+    wanted = set(run_ids)
+
+    def made_by_them(stored: Mapping[Key, Stored]) -> AbstractSet[Key]:
+        return {
+            key
+            for key, s in stored.items()
+            if s.record is not None
+            and metadata_at_hand(cache, sealing, s, ("run_id",))[0].get("run_id") in wanted
+        }
+
+    after: dict[str, Any] = {"updated_at": None, "thread_key": None}
+    while True:
+        rows = yield from fetch(
+            _queries["threads"], tenant=tenant, run_ids=list(run_ids), limit=_THREADS, **after
+        )
+        for row in rows:
+            location = Location(tenant, row["thread_id"])
+            total += yield from _take_out(
+                cache, sealing, location, made_by_them, kinds=_VALUES, run_ids=run_ids
+            )
+        if len(rows) < _THREADS:
+            return total
+        after = {key: rows[-1][key] for key in after}
 
 
 def copy_thread(location: Location, target: Location) -> Operation[None]:
@@ -152,7 +179,7 @@ def copy_thread(location: Location, target: Location) -> Operation[None]:
 
 
 def idle_threads(
-    tenant: str, *, before: datetime, after: str = "", limit: int = 100
+    tenant: str, *, before: datetime, after: str = "", limit: int = _THREADS
 ) -> Operation[list[str]]:
     """Return threads that nobody wrote to since ``before``, in order of their ids."""
     rows = yield from fetch(
@@ -161,139 +188,176 @@ def idle_threads(
     return [row["thread_id"] for row in rows]
 
 
-def _retained(cache: Cache, location: Location, policy: Policy) -> Operation[list[Row]]:
-    rows = yield from fetch(
-        _queries["retained"],
-        **location.keys,
-        keep=policy.keep,
-        since=policy.since,
-        checkpoint_ns=policy.checkpoint_ns,
-        layouts=list(cache.layouts),
+def _kept(stored: Mapping[Key, Stored], policy: Policy) -> set[Key]:
+    by_namespace: dict[str, list[Stored]] = {}
+    for s in stored.values():
+        if s.is_visible:
+            by_namespace.setdefault(s.key[0], []).append(s)
+    kept: set[Key] = set()
+    for checkpoint_ns, found in by_namespace.items():
+        found.sort(key=lambda s: pack_id(s.key[1]), reverse=True)
+        untouched = policy.checkpoint_ns not in (None, checkpoint_ns)
+        kept |= {
+            s.key
+            for place, s in enumerate(found)
+            if untouched or place < policy.keep or _is_young(s, policy.since)
+        }
+    return kept
+
+
+def _is_young(stored: Stored, since: datetime | None) -> bool:
+    if since is None or stored.record is None:
+        return False
+    return stored.record.time >= (since - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
+        microseconds=1
     )
-    for row in rows:
-        if row["layout_body"] is not None:
-            cache.layouts[row["number"]] = row["layout_body"]
-    return rows
 
 
 def _finished_calls(
-    cache: Cache, sealing: Sealing, rows: Sequence[Row], kept: set[_Key]
-) -> set[_Key]:
-    """Return checkpoints of subgraph calls whose root checkpoint is not kept.
+    cache: Cache, sealing: Sealing, stored: Mapping[Key, Stored], kept: AbstractSet[Key]
+) -> set[Key]:
+    """Return checkpoints of subgraph calls whose root checkpoint is there, but not kept.
 
     A call's namespace ends in its task id. Nothing resumes it once the root graph is past it.
     """
-    saved = {_key(row) for row in rows if not row["hidden"]}
-    done: set[_Key] = set()
-    for row in rows:
-        if row["body"] is None or _key(row) not in kept:
+    done: set[Key] = set()
+    for key in kept:
+        if ":" not in key[0]:
             continue
-        metadata, _ = metadata_at_hand(cache, sealing, row, ("parents",))
-        root = cast("Mapping[str, str]", metadata.get("parents") or {}).get("")
-        started_from = None if root is None else ("", pack_id(root))
-        if started_from in saved and started_from not in kept:
-            done.add(_key(row))
+        metadata, _ = metadata_at_hand(cache, sealing, stored[key], ("parents",))
+        root = ("", cast("Mapping[str, str]", metadata.get("parents") or {}).get("", ""))
+        if root in stored and stored[root].is_visible and root not in kept:
+            done.add(key)
     return done
 
 
-def _drop(
+def _take_out(
     cache: Cache,
     sealing: Sealing,
     location: Location,
-    rows: Sequence[Row],
-    surplus: Sequence[Row],
+    choose: _Chosen,
     *,
     kinds: Sequence[str],
+    run_ids: Sequence[str] = (),
     dry_run: bool = False,
 ) -> Operation[Pruned]:
-    """Delete checkpoints, but hide those that the delta channels of others are made from."""
-    if not surplus:
-        return Pruned()
-    doomed = {_key(row) for row in rows if row["hidden"]} | {_key(row) for row in surplus}
-    needed = yield from _needed(cache, sealing, location, rows, doomed)
-    gone = sorted(doomed - needed)
-    visible = sum(not row["hidden"] for row in surplus)
-    if dry_run:
-        return Pruned(visible)
-    keys = location.keys
-    for batch in _batches(gone):
-        yield from fetch_all(
-            Query(_queries["lock"], keys),
-            Query(_queries["drop"], {**keys, **_arrays(batch)}),
-            Query(_queries["orphan"], {**keys, **_arrays(batch)}),
+    """Take checkpoints out of a thread, but hide those that others' delta channels need."""
+    taken: set[Key] = set()
+    for _ in range(_TRIES):
+        rows = yield from scan_rows(location)
+        stretches = list(stretches_in(rows))
+        records = [record for stretch in stretches for record in stretch.records]
+        yield from load_layouts(cache, location.tenant, records)
+        stored = sorted_out(location, ((row["name"], row["body"]) for row in rows))
+        chosen = choose(stored)
+        taken |= chosen
+        if dry_run or not chosen:
+            break
+        change = yield from _change(cache, sealing, stored, chosen, run_ids)
+        if (yield from _apply(location, stretches, change, cache)):
+            break
+    else:
+        raise DatabaseError(
+            f"thread {location.thread_id!r} is written to all the time: prune it after the run"
         )
-    *_, collected = yield from fetch_all(
-        Query(_queries["lock"], keys),
-        Query(_queries["hide"], {**keys, **_arrays(sorted(needed))}),
-        Query(_queries["collect"], {**keys, "kinds": list(kinds)}),
-    )
-    cache.forget(keys["thread_key"])
-    return Pruned(visible, collected[0]["n"])
+    if dry_run or not taken:
+        return Pruned(len(taken))
+    return Pruned(len(taken), (yield from _collect(cache, location, kinds)))
 
 
-def _needed(
+def _change(
     cache: Cache,
     sealing: Sealing,
-    location: Location,
-    rows: Sequence[Row],
-    doomed: AbstractSet[_Key],
-) -> Operation[set[_Key]]:
-    """Return the doomed checkpoints that others need to put their delta channels together."""
-    by_key = {_key(row): row for row in rows}
-    needed: set[_Key] = set()
-    for row in rows:
-        parent = (row["name"], row["parent_id"])
-        if row["snapshots"] is None or _key(row) in doomed or parent not in doomed:
+    stored: Mapping[Key, Stored],
+    chosen: AbstractSet[Key],
+    run_ids: Sequence[str],
+) -> Operation[Change]:
+    """Work out what goes, what is hidden and who loses its parent."""
+    doomed = {key for key, s in stored.items() if s.hidden} | chosen
+    needed: set[Key] = set()
+    children: set[Key] = set()
+    for key, s in stored.items():
+        parent = s.parent
+        if key in doomed or s.record is None or parent is None or parent.checkpoint_id is None:
             continue
-        target = Target(location, row["name"], unpack_id(row["id"]))
-        found = yield from load(cache, sealing, target)
-        if found is not None:
-            needed |= _chain(by_key, parent, _delta_channels(found)) & doomed
-    return needed
+        parent_key = parent.checkpoint_ns, parent.checkpoint_id
+        if parent_key not in doomed:
+            continue
+        children.add(key)
+        if "counters_since_delta_snapshot" in skeleton_of(s.record, cache.layouts).metadata or (
+            not sealing.is_open
+        ):
+            found = yield from load(cache, sealing, s.target)
+            counters = {} if found is None else found.metadata.get(_COUNTERS) or {}
+            whole = set[str]() if found is None else found.checkpoint["channel_values"].keys()
+            needed |= _chain(stored, parent_key, set(counters) - whole, cache) & doomed
+    orphans = {key for key in children if _parent_key(stored[key]) not in needed}
+    return Change(doomed - needed, needed & chosen, orphans, run_ids)
 
 
-def _delta_channels(found: CheckpointTuple) -> set[str]:
-    """Return the delta channels that a checkpoint does not hold whole."""
-    counters = found.metadata.get("counters_since_delta_snapshot") or {}
-    return set(counters) - found.checkpoint["channel_values"].keys()
+_COUNTERS = "counters_since_delta_snapshot"
 
 
-def _chain(by_key: Mapping[_Key, Row], key: _Key, channels: AbstractSet[str]) -> set[_Key]:
-    """Return the ancestors from ``key`` on that delta channels are made from."""
+def _parent_key(stored: Stored) -> Key | None:
+    parent = stored.parent
+    if parent is None or parent.checkpoint_id is None:
+        return None
+    return parent.checkpoint_ns, parent.checkpoint_id
+
+
+def _chain(
+    stored: Mapping[Key, Stored], key: Key | None, channels: AbstractSet[str], cache: Cache
+) -> set[Key]:
+    """Return the ancestors from ``key`` on that delta channels are put together from."""
     missing = set(channels)
-    chain: set[_Key] = set()
-    while missing and key in by_key:
-        row = by_key[key]
+    chain: set[Key] = set()
+    while missing and key is not None and key in stored:
+        ancestor = stored[key]
         chain.add(key)
-        missing -= set(row["snapshots"] or ())
-        key = (row["name"], row["parent_id"])
+        if ancestor.record is not None:
+            missing -= skeleton_of(ancestor.record, cache.layouts).channels.keys()
+        key = _parent_key(ancestor)
     return chain
 
 
-def _drop_rows(location: Location, kinds: Sequence[str]) -> Operation[Pruned]:
-    """Delete all checkpoints of a thread, and entries of these kinds, in bounded steps."""
+def _apply(
+    location: Location, stretches: Sequence[Stretch], change: Change, cache: Cache
+) -> Operation[bool]:
+    """Write what is left; tell whether nothing had changed in between."""
+    empty, rewritten = changes(location, stretches, change, cache.layouts)
     keys = location.keys
-    total = 0
-    while True:
-        _, dropped = yield from fetch_all(
-            Query(_queries["lock"], keys), Query(_queries["drop_some"], {**keys, "limit": _BATCH})
+    complete = True
+    for batch in _batches(empty):
+        _, done = yield from fetch_all(
+            Query(_queries["lock"], keys),
+            Query(
+                _queries["drop_stretches"],
+                {
+                    **keys,
+                    "nss": [stretch.checkpoint_ns for stretch in batch],
+                    "ids": [stretch.first_id for stretch in batch],
+                    "sizes": [stretch.size for stretch in batch],
+                },
+            ),
         )
-        total += dropped[0]["n"]
-        if dropped[0]["n"] < _BATCH:
-            break
-    _, collected = yield from fetch_all(
+        complete &= len(done) == len(batch)
+    for pairs in _batches(rewritten):
+        _, *results = yield from fetch_all(
+            Query(_queries["lock"], keys), *(query for _, query in pairs)
+        )
+        complete &= all(results)
+    return complete
+
+
+def _collect(cache: Cache, location: Location, kinds: Sequence[str]) -> Operation[int]:
+    """Remove entries that nothing refers to; return how many."""
+    keys = location.keys
+    _, rows = yield from fetch_all(
         Query(_queries["lock"], keys), Query(_queries["collect"], {**keys, "kinds": list(kinds)})
     )
-    return Pruned(total, collected[0]["n"])
+    cache.forget(keys["thread_key"])
+    return rows[0]["n"]
 
 
-def _batches(keys: Sequence[_Key]) -> Iterable[Sequence[_Key]]:
-    return (keys[at : at + _BATCH] for at in range(0, len(keys), _BATCH))
-
-
-def _arrays(keys: Sequence[_Key]) -> dict[str, Any]:
-    return {"nss": [name for name, _ in keys], "ids": [packed for _, packed in keys]}
-
-
-def _key(row: Row) -> _Key:
-    return row["name"], row["id"]
+def _batches(of: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    return (of[at : at + _BATCH] for at in range(0, len(of), _BATCH))

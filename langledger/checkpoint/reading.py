@@ -1,10 +1,11 @@
-"""Operations that read: one checkpoint, or pages of them."""
+"""Operations that read checkpoints."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias, cast
 
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -17,17 +18,19 @@ from langgraph.checkpoint.base import (
 
 from langledger.checkpoint.cache import Cache, Head, Shelf, StoredItem, ThreadItems
 from langledger.checkpoint.decoding import Decoder
-from langledger.checkpoint.keys import Target, pack_id, unpack_id, unpack_time
+from langledger.checkpoint.keys import Target, pack_id
 from langledger.checkpoint.records import (
+    Kind,
+    Record,
     Skeleton,
-    unpack_body,
-    unpack_seqs,
-    unpack_writes,
+    layout_numbers,
+    read_log,
+    skeleton_of,
+    writes_of,
 )
 from langledger.checkpoint.sealing import Sealing
-from langledger.checkpoint.tree import resolve
 from langledger.database.queries import load_queries
-from langledger.errors import SerializationError
+from langledger.entries import Location
 from langledger.operations import Operation, Row, fetch
 
 __all__ = [
@@ -35,84 +38,183 @@ __all__ = [
     "find",
     "find_head",
     "load",
+    "load_layouts",
     "metadata_of",
+    "newest",
     "pending_writes",
     "read",
-    "skeleton_of",
+    "sorted_out",
     "tuple_of",
 ]
 
 _queries = load_queries("langledger.checkpoint")
 
-_ALL: dict[str, Any] = dict.fromkeys(
-    ("nss", "ids", "channels", "checkpoint_ns", "before", "after_id", "after_ns", "limit")
-)
 _NOTHING = Head({}, {})
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WHICH = dict.fromkeys(("nss", "ids", "checkpoint_ns", "before", "limit", "channels"))
+
+# Namespace and id.
+Key: TypeAlias = tuple[str, str]
 
 
 @dataclass(slots=True)
 class Stored:
-    """A checkpoint as its rows hold it.
+    """What the logs hold of a checkpoint.
 
     Attributes:
         target: Thread, namespace and id.
-        row: Of part 0.
-        writes: Of all parts, in order.
+        record: The checkpoint itself; None while only writes are there.
+        writes: In the order they came.
+        hidden: It was pruned, and is kept for its descendants' delta channels.
+        orphan: Its parent is gone.
     """
 
     target: Target
-    row: Row
-    writes: list[bytes] = field(default_factory=list[bytes])
+    record: Record | None = None
+    writes: list[Record] = field(default_factory=list[Record])
+    hidden: bool = False
+    orphan: bool = False
+
+    @property
+    def key(self) -> Key:
+        """Its namespace and id."""
+        assert self.target.checkpoint_id is not None  # noqa: S101 - a record names its checkpoint
+        return self.target.checkpoint_ns, self.target.checkpoint_id
 
     @property
     def is_visible(self) -> bool:
-        """Whether it is a checkpoint, and not what is left of one for its descendants."""
-        return self.row["what"] == "checkpoint"
+        """Whether it is there for LangGraph."""
+        return self.record is not None and not self.hidden
 
     @property
     def parent(self) -> Target | None:
         """The checkpoint it was made from."""
-        packed = self.row["parent_id"]
-        return None if packed is None else self.target.at(unpack_id(packed))
+        parent_id = None if self.record is None or self.orphan else self.record.other_id
+        return None if parent_id is None else self.target.at(parent_id)
+
+    @property
+    def records(self) -> list[Record]:
+        """All its records but marks."""
+        return [*([] if self.record is None else [self.record]), *self.writes]
+
+    def add(self, record: Record) -> None:
+        """Add what a record says."""
+        if record.kind == Kind.CHECKPOINT:
+            self.record, self.hidden, self.orphan = record, False, False
+        elif record.kind == Kind.WRITES:
+            self.writes.append(record)
+        else:
+            self.hidden |= record.kind == Kind.HIDDEN
+            self.orphan |= record.kind == Kind.ORPHAN
 
 
-def read(cache: Cache, target: Target, **which: Any) -> Operation[tuple[ThreadItems, list[Stored]]]:
-    """Read checkpoints, and what entries and layouts they need beyond those known.
+def sorted_out(location: Location, logs: Iterable[tuple[str, bytes]]) -> dict[Key, Stored]:
+    """Return the checkpoints in logs, each given with its namespace."""
+    found: dict[Key, Stored] = {}
+    for checkpoint_ns, log in logs:
+        for record in read_log(log):
+            key = checkpoint_ns, record.checkpoint_id
+            if key not in found:
+                found[key] = Stored(Target(location, checkpoint_ns, record.checkpoint_id))
+            found[key].add(record)
+    return found
+
+
+def read(
+    cache: Cache, target: Target, *, entries: bool = True, **which: Any
+) -> Operation[tuple[ThreadItems, list[Row]]]:
+    """Read stretches of a log, newest first, and the entries they need beyond those known.
 
     Args:
         cache: What is known.
         target: The thread.
+        entries: Read entries too.
         which: Parameters of ``read_checkpoints`` that say which.
     """
-    key = target.location.keys["thread_key"]
-    items = cache.items(key)
+    keys = target.location.keys
+    items = cache.items(keys["thread_key"])
     rows = yield from fetch(
         _queries["read"],
         **{
-            **_ALL,
-            **target.location.keys,
+            **_WHICH,
+            **keys,
             "generation": items.generation,
-            "have": items.have(),
-            "layouts": list(cache.layouts),
+            "have": items.have() if entries else None,
             **which,
         },
     )
     if not rows:
         return items, []
-    items = cache.renewed(key, items, rows[0]["number"])
-    stored = list(_sorted_in(cache, items, target, rows))
+    items = cache.renewed(keys["thread_key"], items, rows[0]["number"])
+    for row in rows:
+        if row["what"] == "entry":
+            item = StoredItem(row["name"], row["message_id"], row["body"])
+            items.add(row["number"], item, row["id"])
     cache.trim()
+    return items, [row for row in rows if row["what"] == "stretch"]
+
+
+def find(
+    cache: Cache, target: Target, *, entries: bool = True
+) -> Operation[tuple[ThreadItems, Stored | None]]:
+    """Read one checkpoint, or without id the latest of the namespace."""
+    if target.checkpoint_id is None:
+        items, found = yield from newest(cache, target, count=1)
+        return items, found[0] if found else None
+    items, rows = yield from read(
+        cache,
+        target,
+        entries=entries,
+        nss=[target.checkpoint_ns],
+        ids=[pack_id(target.checkpoint_id)],
+    )
+    stored = sorted_out(target.location, logs_in(rows)).get(
+        (target.checkpoint_ns, target.checkpoint_id)
+    )
+    if stored is None or not stored.is_visible:
+        return items, None
+    yield from load_layouts(cache, target.location.tenant, stored.records)
     return items, stored
 
 
-def find(cache: Cache, target: Target) -> Operation[tuple[ThreadItems, Stored | None]]:
-    """Read one checkpoint, or without id the latest of the namespace."""
-    if target.checkpoint_id is None:
-        which: dict[str, Any] = {"checkpoint_ns": target.checkpoint_ns, "limit": 1}
-    else:
-        which = {"nss": [target.checkpoint_ns], "ids": [pack_id(target.checkpoint_id)]}
-    items, found = yield from read(cache, target, **which)
-    return items, next((stored for stored in found if stored.is_visible), None)
+def newest(
+    cache: Cache, target: Target, *, count: int, before: str | None = None
+) -> Operation[tuple[ThreadItems, list[Stored]]]:
+    """Read the newest checkpoints of a namespace, newest first.
+
+    Args:
+        cache: What is known.
+        target: Thread and namespace.
+        count: At most so many.
+        before: Only those older than this id.
+    """
+    bound = None if before is None else pack_id(before)
+    oldest = bound
+    limit = 1 + count // _STRETCH
+    found: list[Stored] = []
+    while True:
+        items, rows = yield from read(
+            cache, target, checkpoint_ns=target.checkpoint_ns, before=oldest, limit=limit
+        )
+        stretches = sorted_out(target.location, logs_in(rows)).values()
+        visible = [s for s in stretches if s.is_visible]
+        found += sorted(
+            (s for s in visible if bound is None or pack_id(s.key[1]) < bound),
+            key=lambda s: pack_id(s.key[1]),
+            reverse=True,
+        )
+        if len(found) >= count or len({row["id"] for row in rows}) < limit:
+            break
+        oldest = rows[-1]["id"]
+        limit = min(2 * limit, _MOST_STRETCHES)
+    found = found[:count]
+    yield from load_layouts(cache, target.location.tenant, [r for s in found for r in s.records])
+    return items, found
+
+
+# About how many checkpoints a stretch holds, and how many stretches are read at once.
+_STRETCH = 8
+_MOST_STRETCHES = 64
 
 
 def load(cache: Cache, sealing: Sealing, target: Target) -> Operation[CheckpointTuple | None]:
@@ -130,32 +232,18 @@ def find_head(
     known = items.head(target.checkpoint_ns, target.checkpoint_id)
     if known is not None:
         return items, known
-    rows = yield from fetch(
-        _queries["head"], **target.keys, checkpoint_id=pack_id(target.checkpoint_id)
-    )
-    if not rows:
+    items, stored = yield from find(cache, target, entries=False)
+    if stored is None or stored.record is None:
         return items, _NOTHING
-    row = rows[0]
-    items = cache.renewed(target.location.keys["thread_key"], items, row["generation"])
-    if row["body"] is None:
-        return items, _NOTHING
-    if row["number"] is not None:
-        cache.layouts[row["number"]] = row["layout_body"]
-    return items, _learn_head(items, target, skeleton_of(cache, row))
+    return items, _learn_head(items, stored, skeleton_of(stored.record, cache.layouts))
 
 
-def skeleton_of(cache: Cache, row: Row) -> Skeleton:
-    """Return what a checkpoint's row holds, names and nodes.
-
-    Raises:
-        SerializationError: It cannot be read back.
-    """
-    number = row["number"]
-    if number is not None and number not in cache.layouts:
-        raise SerializationError(f"the layout of a checkpoint is not there (number {number})")
-    seqs, at = unpack_seqs(row["body"])
-    layout = None if number is None else cache.layouts[number]
-    return unpack_body(layout, row["body"][at:]).resolved(seqs)
+def load_layouts(cache: Cache, tenant: str, records: Sequence[Record]) -> Operation[None]:
+    """Read the layouts of records that are not known yet."""
+    missing = layout_numbers(records) - cache.layouts.keys()
+    if missing:
+        rows = yield from fetch(_queries["layouts"], tenant=tenant, layouts=sorted(missing))
+        cache.layouts.update({row["layout"]: row["body"] for row in rows})
 
 
 def tuple_of(cache: Cache, items: ThreadItems, sealing: Sealing, stored: Stored) -> CheckpointTuple:
@@ -164,25 +252,25 @@ def tuple_of(cache: Cache, items: ThreadItems, sealing: Sealing, stored: Stored)
     Raises:
         SerializationError: It cannot be read back.
     """
-    skeleton = skeleton_of(cache, stored.row)
+    assert stored.record is not None  # noqa: S101 - callers pass visible ones
+    skeleton = skeleton_of(stored.record, cache.layouts)
+    _learn_head(items, stored, skeleton)
     decoder = Decoder(sealing, Shelf(cache, items, sealing))
-    assert stored.target.checkpoint_id is not None  # noqa: S101 - a row has its id
-    _learn_head(items, stored.target, skeleton)
     fields = {name: decoder.decode(node) for name, node in skeleton.fields.items()}
     if fields.get("ts", True) is None:
-        fields["ts"] = unpack_time(stored.row["created_at"])
+        fields["ts"] = (_EPOCH + timedelta(microseconds=stored.record.time)).isoformat()
     checkpoint = {
         **fields,
         **skeleton.versions,
-        "id": stored.target.checkpoint_id,
-        "channel_values": {name: decoder.decode(node) for name, node in skeleton.channels.items()},
+        "id": stored.key[1],
+        "channel_values": {n: decoder.decode(node) for n, node in skeleton.channels.items()},
     }
     return CheckpointTuple(
         config=stored.target.config,
         checkpoint=cast("Checkpoint", checkpoint),
         metadata=metadata_of(skeleton, decoder),
         parent_config=None if stored.parent is None else stored.parent.config,
-        pending_writes=list(pending_writes(stored, decoder)),
+        pending_writes=list(pending_writes(stored, cache, decoder)),
     )
 
 
@@ -196,49 +284,37 @@ def metadata_of(skeleton: Skeleton, decoder: Decoder) -> CheckpointMetadata:
 
 
 def pending_writes(
-    stored: Stored, decoder: Decoder, *, channels: Collection[str] | None = None
+    stored: Stored, cache: Cache, decoder: Decoder, *, channels: Collection[str] | None = None
 ) -> Iterator[PendingWrite]:
     """Iterate over the writes pending on a checkpoint, in the order live execution applies them.
 
     Args:
         stored: The checkpoint.
+        cache: Has the layouts.
         decoder: Of its values.
         channels: Only the writes to these.
     """
     kept: dict[tuple[str, int], tuple[tuple[str, str, int], str, Any]] = {}
-    for seqs, task in (written for data in stored.writes for written in unpack_writes(data)):
+    for record in stored.writes:
+        task = writes_of(record, cache.layouts)
         for place, (channel, node) in enumerate(task.writes):
             index = WRITES_IDX_MAP.get(channel, place)
             # The first of a task's writes wins, of the special ones (below zero) the last.
             if index < 0 or (task.task_id, index) not in kept:
                 order = writes_sort_key(task.task_path, task.task_id, index)
-                kept[task.task_id, index] = order, channel, resolve(node, seqs)
+                kept[task.task_id, index] = order, channel, node
     for (_, task_id, _), channel, node in sorted(kept.values(), key=lambda write: write[0]):
         if channels is None or channel in channels:
             yield task_id, channel, decoder.decode(node)
 
 
-def _learn_head(items: ThreadItems, target: Target, skeleton: Skeleton) -> Head:
-    head = Head(skeleton.versions.get("channel_versions") or {}, skeleton.channels)
-    if target.checkpoint_id is not None:
-        items.add_head(target.checkpoint_ns, target.checkpoint_id, head)
+def logs_in(rows: Iterable[Row]) -> Iterator[tuple[str, bytes]]:
+    """Iterate over the logs in rows, with their namespaces."""
+    return ((row["name"], row["body"]) for row in rows)
+
+
+def _learn_head(items: ThreadItems, stored: Stored, skeleton: Skeleton) -> Head:
+    versions = cast("Mapping[str, Any]", skeleton.versions.get("channel_versions") or {})
+    head = Head(versions, skeleton.channels)
+    items.add_head(*stored.key, head)
     return head
-
-
-def _sorted_in(
-    cache: Cache, items: ThreadItems, target: Target, rows: Sequence[Row]
-) -> Iterator[Stored]:
-    """Learn what the rows say, and yield the checkpoints among them."""
-    current: Stored | None = None
-    for row in rows:
-        if row["what"] == "entry":
-            item = StoredItem(row["name"], row["message_id"], row["body"])
-            items.add(row["number"], item, row["id"])
-        elif row["what"] == "layout":
-            cache.layouts[row["number"]] = row["body"]
-        elif row["what"] == "part" and current is not None:
-            current.writes.append(row["writes"])
-        elif row["what"] in ("checkpoint", "hidden"):
-            place = Target(target.location, row["name"], unpack_id(row["id"]))
-            current = Stored(place, row, [row["writes"]] if row["writes"] else [])
-            yield current

@@ -1,60 +1,87 @@
-"""The bytes of a checkpoint's row: what LangGraph puts, as layout and values.
+"""The log of a namespace's checkpoints, as bytes.
 
-Names of channels, nodes and metadata keys are the same from step to step. They form the
-*layout*, which is stored once and named by its hash; a row holds the values alone.
+Each record is what one call of ``put`` or ``put_writes`` stored::
+
+    1 byte    how many of its entries were new
+    4 bytes   the seq of each of those
+    length    of what follows
+    number    kind
+    id        the checkpoint
+    ...       as the kind says; values as msgpack
+
+Names of channels, nodes and metadata keys are the same from step to step. They form a *layout*,
+which is stored once and named by a number; a record holds the values alone.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import ormsgpack
 
-from langledger.checkpoint.keys import pack_id, unpack_id
 from langledger.checkpoint.tree import Node, resolve
+from langledger.checkpoint.wire import Reader, Writer, time_in
 from langledger.errors import SerializationError
 
 __all__ = [
+    "Kind",
     "Layout",
+    "Layouts",
+    "Record",
     "Skeleton",
     "TaskWrites",
     "join",
-    "pack_body",
+    "layout_numbers",
+    "layout_of_checkpoint",
+    "layout_of_writes",
+    "pack_checkpoint",
+    "pack_mark",
     "pack_writes",
+    "read_log",
+    "skeleton_of",
     "split",
-    "unpack_body",
-    "unpack_seqs",
-    "unpack_writes",
-    "with_layout",
+    "writes_of",
 ]
 
-_LENGTH = struct.Struct(">I")
-_COUNT = struct.Struct(">H")
+# The tree's own level, what the versions are of, then node or channel, then channel.
+_DEPTH = 4
+
+# Bodies of layouts by number.
+Layouts: TypeAlias = Mapping[int, bytes]
+
+
+class Kind(IntEnum):
+    """What a record is; what follows the checkpoint id."""
+
+    CHECKPOINT = 0  # parent id, time after the id's, layout, values
+    WRITES = 1  # task id, layout, nodes
+    HIDDEN = 2  # nothing: pruned, kept for its descendants' delta channels
+    ORPHAN = 3  # nothing: its parent is gone
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The names in a checkpoint.
+    """Names in a record.
 
     Attributes:
         body: The names as stored.
-        number: 64 bits of a hash of ``body``.
+        digest: Its identity, 16 bytes.
     """
 
     body: bytes
-    number: int
+    digest: bytes
 
     @classmethod
-    def of(cls, tree: Any) -> Layout:
-        """Make one of what :func:`split` found."""
-        body = ormsgpack.packb(tree, option=ormsgpack.OPT_NON_STR_KEYS)
-        digest = blake2b(body, digest_size=8, person=b"layout").digest()
-        return cls(body, int.from_bytes(digest, "big", signed=True))
+    def of(cls, names: Any) -> Layout:
+        """Make one of nested lists of names."""
+        body = ormsgpack.packb(names)
+        return cls(body, blake2b(body, digest_size=16, person=b"layout").digest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +95,10 @@ class Skeleton:
         metadata: Node by key; with key None, the node of a dict of them.
     """
 
-    versions: dict[str, Any]
-    fields: dict[str, Node]
-    channels: dict[str, Node]
-    metadata: dict[str | None, Node]
+    versions: dict[str, Any] = field(default_factory=dict[str, Any])
+    fields: dict[str, Node] = field(default_factory=dict[str, Node])
+    channels: dict[str, Node] = field(default_factory=dict[str, Node])
+    metadata: dict[str | None, Node] = field(default_factory=dict["str | None", Node])
 
     def nodes(self) -> Iterator[Node]:
         """Iterate over all nodes."""
@@ -99,7 +126,32 @@ class TaskWrites:
     writes: list[tuple[str, Node]]
 
 
-def split(tree: Mapping[str, Any], depth: int) -> tuple[list[Any], list[Any]]:
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as found in a log.
+
+    Attributes:
+        kind: What it is.
+        checkpoint_id: The checkpoint it belongs to.
+        other_id: The checkpoint's parent, or the task that wrote.
+        time: When the checkpoint was made, microseconds since 1970.
+        layout: Number of its layout; the layout itself where it is not stored apart.
+        values: The values, or nodes.
+        seqs: Of the entries that were new.
+        raw: All its bytes.
+    """
+
+    kind: Kind
+    checkpoint_id: str
+    other_id: str | None
+    time: int
+    layout: int | bytes
+    values: bytes
+    seqs: list[int]
+    raw: bytes
+
+
+def split(tree: Mapping[Any, Any], depth: int) -> tuple[list[Any], list[Any]]:
     """Part a tree of dicts, ``depth`` levels of them, into its keys and its values.
 
     Returns:
@@ -109,7 +161,7 @@ def split(tree: Mapping[str, Any], depth: int) -> tuple[list[Any], list[Any]]:
     values: list[Any] = []
     for key, value in tree.items():
         if depth > 1 and type(value) is dict:
-            inner, below = split(cast("dict[str, Any]", value), depth - 1)
+            inner, below = split(cast("dict[Any, Any]", value), depth - 1)
             keys.append([key, inner])
             values += below
         else:
@@ -118,9 +170,9 @@ def split(tree: Mapping[str, Any], depth: int) -> tuple[list[Any], list[Any]]:
     return keys, values
 
 
-def join(keys: Sequence[Any], values: Iterator[Any]) -> dict[str, Any]:
+def join(keys: Sequence[Any], values: Iterator[Any]) -> dict[Any, Any]:
     """Put together what :func:`split` parted."""
-    tree: dict[str, Any] = {}
+    tree: dict[Any, Any] = {}
     for key in keys:
         if isinstance(key, list):
             name, inner = cast("list[Any]", key)
@@ -130,8 +182,8 @@ def join(keys: Sequence[Any], values: Iterator[Any]) -> dict[str, Any]:
     return tree
 
 
-def pack_body(skeleton: Skeleton) -> tuple[Layout, bytes]:
-    """Return the layout of a checkpoint and the bytes of its values."""
+def layout_of_checkpoint(skeleton: Skeleton) -> tuple[Layout, bytes]:
+    """Part a checkpoint into its layout and its values."""
     tree = {
         "v": _with_places(skeleton.versions),
         "f": skeleton.fields,
@@ -142,76 +194,145 @@ def pack_body(skeleton: Skeleton) -> tuple[Layout, bytes]:
     return Layout.of(keys), ormsgpack.packb(values)
 
 
-def with_layout(layout: Layout, payload: bytes) -> bytes:
-    """Return the bytes of a checkpoint whose layout is not stored apart."""
-    return _LENGTH.pack(len(layout.body)) + layout.body + payload
+def layout_of_writes(task: TaskWrites) -> tuple[Layout, bytes]:
+    """Part a task's writes into their layout and their nodes."""
+    layout = Layout.of([task.task_path, *(channel for channel, _ in task.writes)])
+    return layout, ormsgpack.packb([node for _, node in task.writes])
 
 
-def unpack_body(layout: bytes | None, payload: bytes) -> Skeleton:
-    """Return the checkpoint that :func:`pack_body` packed.
+def pack_checkpoint(
+    checkpoint_id: str, parent_id: str | None, time: int, layout: int | bytes, values: bytes
+) -> bytes:
+    """Return the record of a checkpoint.
 
     Args:
-        layout: Names as stored; None where they are in the payload.
-        payload: What stands behind the seqs.
+        checkpoint_id: The checkpoint.
+        parent_id: The one it was made from.
+        time: When, in microseconds since 1970.
+        layout: Number of its layout, or the layout.
+        values: Its values.
+    """
+    writer = _begun(Kind.CHECKPOINT, checkpoint_id)
+    writer.identifier(parent_id)
+    writer.signed(time - time_in(checkpoint_id))
+    return _ended(writer, layout, values)
+
+
+def pack_writes(checkpoint_id: str, task_id: str, layout: int | bytes, values: bytes) -> bytes:
+    """Return the record of a task's writes."""
+    writer = _begun(Kind.WRITES, checkpoint_id)
+    writer.identifier(task_id)
+    return _ended(writer, layout, values)
+
+
+def pack_mark(kind: Kind, checkpoint_id: str) -> bytes:
+    """Return a record that marks a checkpoint, as it stands in a log."""
+    return b"\x00" + _framed(_begun(kind, checkpoint_id))
+
+
+def skeleton_of(record: Record, layouts: Layouts) -> Skeleton:
+    """Return what a checkpoint's record holds.
 
     Raises:
-        SerializationError: The bytes are damaged.
+        SerializationError: It is damaged, or its layout is not among ``layouts``.
     """
     try:
-        if layout is None:
-            (length,) = _LENGTH.unpack_from(payload)
-            layout, payload = payload[4 : 4 + length], payload[4 + length :]
-        tree = join(_keys(layout), iter(ormsgpack.unpackb(payload)))
-        return Skeleton(_with_names(tree["v"]), tree["f"], tree["c"], tree["m"])
-    except (ValueError, LookupError, TypeError, StopIteration, struct.error) as error:
+        tree = join(_names(record.layout, layouts), iter(ormsgpack.unpackb(record.values)))
+        skeleton = Skeleton(_with_names(tree["v"]), tree["f"], tree["c"], tree["m"])
+    except (ValueError, LookupError, TypeError, StopIteration) as error:
         raise SerializationError(f"a stored checkpoint cannot be read back: {error}") from error
+    return skeleton.resolved(record.seqs)
 
 
-def pack_writes(task: TaskWrites) -> bytes:
-    """Return the bytes of a task's writes, their length before them."""
-    flat = [part for write in task.writes for part in write]
-    payload = ormsgpack.packb([pack_id(task.task_id), task.task_path, *flat])
-    return _LENGTH.pack(len(payload)) + payload
-
-
-def unpack_writes(data: bytes) -> Iterator[tuple[list[int], TaskWrites]]:
-    """Iterate over what several calls wrote, each with the seqs of its new entries.
+def writes_of(record: Record, layouts: Layouts) -> TaskWrites:
+    """Return what a record of pending writes holds.
 
     Raises:
-        SerializationError: The bytes are damaged.
+        SerializationError: It is damaged, or its layout is not among ``layouts``.
+    """
+    try:
+        task_path, *channels = _names(record.layout, layouts)
+        nodes = [resolve(node, record.seqs) for node in ormsgpack.unpackb(record.values)]
+        writes = list(zip(channels, nodes, strict=True))
+    except (ValueError, LookupError, TypeError) as error:
+        raise SerializationError(f"stored writes cannot be read back: {error}") from error
+    return TaskWrites(record.other_id or "", task_path, writes)
+
+
+def read_log(log: bytes) -> Iterator[Record]:
+    """Iterate over the records of a log.
+
+    Raises:
+        SerializationError: It is damaged.
     """
     at = 0
     try:
-        while at < len(data):
-            seqs, at = unpack_seqs(data, at)
-            (length,) = _LENGTH.unpack_from(data, at)
-            at += _LENGTH.size
-            task_id, task_path, *flat = ormsgpack.unpackb(data[at : at + length])
-            at += length
-            writes = list(zip(flat[::2], flat[1::2], strict=True))
-            yield seqs, TaskWrites(unpack_id(task_id), task_path, writes)
-    except (ValueError, TypeError, struct.error) as error:
-        raise SerializationError(f"stored writes cannot be read back: {error}") from error
+        while at < len(log):
+            count = log[at]
+            seqs = list(struct.unpack_from(f">{count}i", log, at + 1))
+            reader = Reader(log, at + 1 + 4 * count)
+            end = reader.number() + reader.at
+            record = _read(reader, seqs, end, log[at:end])
+            at = end
+            yield record
+    except (IndexError, ValueError, struct.error) as error:
+        raise SerializationError(f"a log of checkpoints cannot be read back: {error}") from error
 
 
-def unpack_seqs(data: bytes, at: int = 0) -> tuple[list[int], int]:
-    """Read the seqs that the database put before a body or writes.
-
-    Returns:
-        The seqs of the entries that were new then, and where what follows them begins.
-    """
-    (count,) = _COUNT.unpack_from(data, at)
-    at += _COUNT.size
-    return list(struct.unpack_from(f">{count}q", data, at)), at + 8 * count
+def layout_numbers(records: Sequence[Record]) -> set[int]:
+    """Return the layouts that records name."""
+    return {r.layout for r in records if isinstance(r.layout, int) and r.layout}
 
 
-# The tree's own level, what the versions are of, then node or channel, then channel.
-_DEPTH = 4
+def _begun(kind: Kind, checkpoint_id: str) -> Writer:
+    writer = Writer()
+    writer.number(kind)
+    writer.identifier(checkpoint_id)
+    return writer
+
+
+def _ended(writer: Writer, layout: int | bytes, values: bytes) -> bytes:
+    if isinstance(layout, int):
+        writer.number(layout)
+    else:
+        writer.number(0)
+        writer.data(layout)
+    writer.rest(values)
+    return _framed(writer)
+
+
+def _framed(writer: Writer) -> bytes:
+    framed = Writer()
+    framed.data(writer.bytes())
+    return framed.bytes()
+
+
+def _read(reader: Reader, seqs: list[int], end: int, raw: bytes) -> Record:
+    kind = Kind(reader.number())
+    checkpoint_id = reader.identifier() or ""
+    other_id: str | None = None
+    time = 0
+    layout: int | bytes = 0
+    if kind in (Kind.CHECKPOINT, Kind.WRITES):
+        other_id = reader.identifier()
+        if kind == Kind.CHECKPOINT:
+            time = time_in(checkpoint_id) + reader.signed()
+        layout = reader.number() or reader.data()
+    values = reader.take(end - reader.at)
+    return Record(kind, checkpoint_id, other_id, time, layout, values, seqs, raw)
+
+
+def _names(layout: int | bytes, layouts: Layouts) -> list[Any]:
+    if isinstance(layout, int):
+        if layout not in layouts:
+            raise LookupError(f"its layout {layout} is not there")
+        layout = layouts[layout]
+    return _unpacked(layout)
 
 
 @lru_cache(maxsize=512)
-def _keys(layout: bytes) -> list[Any]:
-    return ormsgpack.unpackb(layout)
+def _unpacked(body: bytes) -> list[Any]:
+    return ormsgpack.unpackb(body)
 
 
 def _with_places(versions: dict[str, Any]) -> dict[str, Any]:

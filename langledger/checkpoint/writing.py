@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint
@@ -17,28 +17,33 @@ from langledger.checkpoint.records import (
     Layout,
     Skeleton,
     TaskWrites,
-    pack_body,
+    layout_of_checkpoint,
+    layout_of_writes,
+    pack_checkpoint,
     pack_writes,
-    with_layout,
 )
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.tree import Node, Tag, map_leaves, references, resolve
 from langledger.database.queries import load_queries
 from langledger.entries.codec import has_lone_surrogate
-from langledger.errors import DatabaseError, SerializationError
-from langledger.operations import Operation, fetch
+from langledger.errors import DatabaseError
+from langledger.operations import Operation, Query, fetch, fetch_all
 
 __all__ = ["put", "put_writes"]
 
 _queries = load_queries("langledger.checkpoint")
 
 # What one statement carries at most; a larger write sends its entries first, in several.
-_MOST_ITEMS = 1000
+_MOST_ITEMS = 250
 _MOST_BYTES = 8 << 20
 # A write starts over when entries were deleted (by pruning) since it learned what is there.
 _TRIES = 20
 # Names that change from checkpoint to checkpoint would fill the table of layouts.
 _MOST_LAYOUTS = 500
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# How the paths of tasks begin that run for an edge, as they do again and again.
+_RECURRING = "~__pregel_pull"
 
 _VERSIONS = ("channel_versions", "versions_seen", "updated_channels")
 
@@ -70,17 +75,14 @@ def put(
         if sent is None:
             continue
         skeleton = skeleton.resolved(sent)
-        layout, body = yield from _pack(cache, target.location.tenant, skeleton)
+        record = yield from _checkpoint_record(cache, target, checkpoint, skeleton)
         seqs = yield from _record(
             cache,
             own,
             items,
             [] if sent else gathered.new,
             refs=_refs(skeleton.nodes()),
-            layout=layout,
-            body=body,
-            parent_id=None if target.checkpoint_id is None else pack_id(target.checkpoint_id),
-            created_at=pack_time(checkpoint.get("ts")) or datetime.now(UTC),
+            record=record,
             run_id=_run_id(metadata),
             snapshots=_snapshots(channels, metadata),
         )
@@ -123,13 +125,14 @@ def put_writes(
         if sent is None:
             continue
         nodes = [(channel, resolve(node, sent) if sent else node) for channel, node in nodes]
+        task = TaskWrites(task_id, task_path, nodes)
         seqs = yield from _record(
             cache,
             target,
             items,
             [] if sent else gathered.new,
             refs=_refs(node for _, node in nodes),
-            writes=pack_writes(TaskWrites(task_id, task_path, nodes)),
+            record=(yield from _writes_record(cache, target, task)),
         )
         if seqs is not None:
             gathered.learn(sent or seqs)
@@ -209,25 +212,46 @@ def _send_ahead(
     return sent
 
 
-def _pack(cache: Cache, tenant: str, skeleton: Skeleton) -> Operation[tuple[int | None, bytes]]:
-    """Return the number of the checkpoint's layout, stored now if it is new, and its body."""
-    layout, payload = pack_body(skeleton)
-    if layout.number not in cache.layouts:
-        if len(cache.layouts) >= _MOST_LAYOUTS:
-            return None, with_layout(layout, payload)
-        yield from _store_layout(cache, tenant, layout)
-    return layout.number, payload
-
-
-def _store_layout(cache: Cache, tenant: str, layout: Layout) -> Operation[None]:
-    rows = yield from fetch(
-        _queries["add_layout"], tenant=tenant, layout=layout.number, body=layout.body
+def _checkpoint_record(
+    cache: Cache, parent: Target, checkpoint: Checkpoint, skeleton: Skeleton
+) -> Operation[bytes]:
+    layout, values = layout_of_checkpoint(skeleton)
+    named = yield from _named(cache, parent.location.tenant, layout)
+    time = (pack_time(checkpoint.get("ts")) or datetime.now(UTC)) - _EPOCH
+    return pack_checkpoint(
+        checkpoint["id"], parent.checkpoint_id, time // timedelta(microseconds=1), named, values
     )
-    if rows[0]["body"] != layout.body:
-        raise SerializationError(
-            "two checkpoint layouts have the same number, one in 10^19: rename a channel or node"
+
+
+def _writes_record(cache: Cache, target: Target, task: TaskWrites) -> Operation[bytes]:
+    assert target.checkpoint_id is not None  # noqa: S101 - writes belong to a checkpoint
+    layout, values = layout_of_writes(task)
+    # The path of a task that was sent (map-reduce) names its place in a list: too many to keep.
+    recurs = task.task_path.startswith(_RECURRING) or not task.task_path
+    tenant = target.location.tenant
+    named = (yield from _named(cache, tenant, layout)) if recurs else layout.body
+    return pack_writes(target.checkpoint_id, task.task_id, named, values)
+
+
+def _named(cache: Cache, tenant: str, layout: Layout) -> Operation[int | bytes]:
+    """Return the number of a layout, which is stored now if it is new; itself if they are many."""
+    known = cache.layout_numbers.get(layout.digest)
+    if known is not None:
+        return known
+    if len(cache.layout_numbers) >= _MOST_LAYOUTS:
+        return layout.body
+    parameters = {"tenant": tenant, "digest": layout.digest}
+    for _ in range(_TRIES):
+        _, rows = yield from fetch_all(
+            Query(_queries["add_layout"], {**parameters, "body": layout.body}),
+            Query(_queries["layout"], parameters),
         )
-    cache.layouts[layout.number] = layout.body
+        if rows:
+            number = cast("int", rows[0]["layout"])
+            cache.layouts[number] = layout.body
+            cache.layout_numbers[layout.digest] = number
+            return number
+    return layout.body
 
 
 def _record(
@@ -263,7 +287,7 @@ def _record(
 
 
 _NOTHING: dict[str, Any] = {
-    **dict.fromkeys(("parent_id", "created_at", "run_id", "snapshots", "layout", "body", "writes")),
+    **dict.fromkeys(("run_id", "snapshots", "record")),
     "wait": True,
     "refs": "{}",
 }

@@ -71,6 +71,10 @@ BEGIN
     SELECT next_seq INTO initial FROM thread
     WHERE tenant = p_tenant AND thread_key = p_thread_key;
     upcoming := initial;
+    -- Reading a row of a full page makes PostgreSQL clear it of dead versions (of drafts that became
+    -- messages) while new rows still go there.
+    PERFORM FROM entry
+    WHERE tenant = p_tenant AND thread_key = p_thread_key AND seq = initial - 1 AND body IS NOT NULL;
     FOR item IN
         SELECT * FROM unnest(p_kinds, p_digests, p_places, p_message_ids, p_roles, p_tokens,
                              p_metadata, p_bodies) WITH ORDINALITY
