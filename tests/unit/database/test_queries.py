@@ -51,7 +51,8 @@ def test_every_queries_file_of_the_package_loads() -> None:
     assert files
     for file in files:
         package = ".".join(("langledger", *file.parent.relative_to(root).parts))
-        assert all("{schema}." in sql for sql in load_queries(package).values()), file
+        for sql in load_queries(package).values():
+            assert any(word in sql for word in ("FROM", "INTO", "UPDATE")), file
 
 
 def test_the_schema_is_quoted_into_text() -> None:
