@@ -51,14 +51,13 @@ NEW = (
     "updated",
 )
 
+_SOUGHT = ("pattern", "regex", "query", "searchterm", "searchquery")
 _TELLING = (
     "command",
     "cmd",
     "filepath",
     "path",
     "notebookpath",
-    "pattern",
-    "query",
     "url",
     "code",
     "subject",
@@ -147,7 +146,14 @@ def name_words(tool: str) -> frozenset[str]:
 
 
 def short_arguments(arguments: Arguments, limit: int = 120) -> str:
-    """Return the arguments on one short line: the telling one, or else all simple ones."""
+    """Return the arguments on one short line: the telling one, or else all simple ones.
+
+    Of a search that is what it looks for, then where.
+    """
+    sought = one_line(arguments.text(*_SOUGHT) or "", limit)
+    if sought and arguments.text("command", "cmd") is None:
+        where = arguments.path()
+        return one_line(f"{sought} in {where}" if where else sought, limit)
     for name in _TELLING:
         value = arguments.values.get(name)
         if isinstance(value, str) and value.strip():

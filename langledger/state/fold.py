@@ -1,6 +1,7 @@
 """Fold a history of messages into the working state, without a model.
 
-A call takes effect when its result is there and says neither error nor refusal. The fold is
+A call takes effect when its result is there and says neither error nor refusal; where a
+reviewer had another call run in its place, that one does. The fold is
 incremental and deterministic: the state carries everything the next message needs, so that a
 history folded in parts, through JSON, gives the state of the whole.
 
@@ -16,10 +17,12 @@ from typing import Any, cast, get_args
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from langledger.state.files import FilesTouched
+from langledger.state.interventions import Executed, executed_instead, reviewed
 from langledger.state.known import Known
 from langledger.state.records import (
     CommandKind,
     CommandRecord,
+    FileRecord,
     LastAction,
     PendingCall,
     PlannedChange,
@@ -111,18 +114,23 @@ class StateFold:
             self._last_action(pending, None)
 
     def _result(self, message: ToolMessage) -> None:
-        call = self._take(call_key(message.tool_call_id))
-        if call is None:
+        made = self._answered(call_key(message.tool_call_id))
+        if made is None:
             return
-        text = result_text(message)
+        call, text = made, result_text(message)
+        if executed := executed_instead(text):
+            call, text = self._replaced(made, executed), executed.text
         verdict = judge(
             text,
             failed=message.status == "error",
+            reviewed=reviewed(message),
             shell=bool(call.command),
             changes=bool(call.changes or call.steps),
             programs={change.program for change in call.changes},
             recorded=message.additional_kwargs.get("exit_code"),
         )
+        if verdict.status != "pending":  # else the result may still come
+            self._state.pending.remove(made)
         self._last_action(call, verdict)
         if call.command:
             self._command(call, verdict)
@@ -132,16 +140,33 @@ class StateFold:
             self._shell_directory(call, call.cwd)
         self._apply(call, verdict, text)
 
-    def _take(self, call_id: str) -> PendingCall | None:
-        """Remove and return the call a result answers: of those with its id, the newest turn's."""
-        pending = self._state.pending
-        same = [call for call in pending if call.id == call_id]
+    def _answered(self, call_id: str) -> PendingCall | None:
+        """Return the call a result answers: of those with its id, the newest turn's."""
+        same = [call for call in self._state.pending if call.id == call_id]
         if not same:
             return None
         newest = max(call.source for call in same)
-        call = next(call for call in same if call.source == newest)
-        pending.remove(call)
-        return call
+        return next(call for call in same if call.source == newest)
+
+    def _replaced(self, call: PendingCall, executed: Executed) -> PendingCall:
+        """Return the call that ran instead, read as if it had been made in the first place.
+
+        Only what was known before the turn counts, so that the order of results cannot matter.
+        """
+        state = self._state
+        earlier = {
+            path: [change for change in record.actions if change.source < call.source]
+            for path, record in state.files_touched.items()
+        }
+        files = {path: FileRecord.of(changes) for path, changes in earlier.items() if changes}
+        known = Known(files, committed=_last_commit(state, before=call.source))
+        return plan_call(
+            tool=executed.tool,
+            args=executed.args,
+            call_id=call.id,
+            position=call.position,
+            around=Surroundings(known=known, base=state.cwd, shell=call.shell_cwd),
+        )
 
     def _apply(self, call: PendingCall, verdict: Verdict, text: str) -> None:
         happened = [change for change in call.changes if _happened(change, call, verdict)]
@@ -169,7 +194,7 @@ class StateFold:
             )
 
     def _command(self, call: PendingCall, verdict: Verdict) -> None:
-        if verdict.status == "refused":
+        if not verdict.ran:
             return
         before = self._state.commands.get(call.command)
         sources = (*(before.sources if before else ()), call.source)
@@ -230,9 +255,10 @@ def _age(record: CommandRecord) -> tuple[Position, str]:
     return record.position, record.command
 
 
-def _last_commit(state: WorkingState) -> Position:
+def _last_commit(state: WorkingState, *, before: int | None = None) -> Position:
     commits = (c.position for c in state.commands.values() if c.kind == "commit" and c.ok)
-    return max(commits, default=(-1, -1))
+    counted = (at for at in commits if before is None or at[0] < before)
+    return max(counted, default=(-1, -1))
 
 
 def _happened(change: PlannedChange, call: PendingCall, verdict: Verdict) -> bool:
@@ -241,7 +267,7 @@ def _happened(change: PlannedChange, call: PendingCall, verdict: Verdict) -> boo
     A script that failed has run up to its last command, so what came before counts, unless
     the program that should have done it complained.
     """
-    if change.program in verdict.complaints:
+    if not verdict.ran or change.program in verdict.complaints:
         return False
     if verdict.status == "ok":
         return True

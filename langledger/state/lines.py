@@ -36,12 +36,12 @@ __all__ = [
 
 _TAG = re.compile(r"<(?=[/!?]?[A-Za-z])")
 _ODD_PATH = re.compile(r"[\s,()\"`]|\A-|: ")
-_SYMBOLS = {"pending": "no result yet", "ok": "ok", "failed": "failed", "refused": "refused"}
+_SYMBOLS = {"pending": "no result yet", "ok": "ok", "failed": "failed", "refused": "not run"}
 _ADVICE = {
     "pending": "Check whether it took effect before doing it again.",
     "ok": "It is done; go on from there.",
     "failed": "It did not work; do not take it as done.",
-    "refused": "The user did not allow it; do not repeat it.",
+    "refused": "The user or a rule decided so; do not repeat it unless asked.",
 }
 
 

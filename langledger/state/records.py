@@ -4,9 +4,8 @@ Every record names the entries it came from by their ``seq`` in the thread, so t
 can be traced back to what was said or done. Records are frozen: a change puts a new record in
 the place of the old one, and a copy of the state is cheap.
 
-One order holds throughout: the position of a call in the history, ``(source, index)``, which
-is the entry's ``seq`` and the call's place among that entry's calls. Results of parallel calls
-may arrive in any order; records that compare positions come out the same.
+One order holds throughout: the position of a call in the history, ``(source, index)``. Results
+of parallel calls may arrive in any order; records that compare positions come out the same.
 """
 
 from __future__ import annotations
@@ -242,7 +241,7 @@ class LastAction(Record):
     Attributes:
         tool: Name of the tool.
         args: Its arguments on one short line.
-        status: ``pending`` until its result is there.
+        status: ``pending`` until its result is there; ``refused`` if it was kept from running.
         result: The result on one line.
         source: Seq of the entry that called it.
         index: The call's place among that entry's calls.
@@ -324,6 +323,7 @@ class PendingCall(Record):
         command: The shell command, on one line.
         kind: What the shell command is for.
         cwd: The directory in which the shell will be left.
+        shell_cwd: Where the shell stood when the call was made.
     """
 
     id: str
@@ -338,6 +338,7 @@ class PendingCall(Record):
     command: str = ""
     kind: CommandKind = "other"
     cwd: str | None = None
+    shell_cwd: str | None = None
 
     @property
     def position(self) -> Position:

@@ -1,7 +1,7 @@
 """Whether a call worked, read from its result.
 
 The message's own status decides where it says ``error``. Where it does not, most agents still
-tell in words: refusals and errors begin the text, exit codes stand at its head or its end.
+tell in words: errors begin the text, exit codes stand at its head or its end.
 Only those places are read, since the middle is whatever a file or a program contained.
 """
 
@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from langchain_core.messages import ToolMessage
 
+from langledger.state.interventions import kept_from_running
 from langledger.state.records import Outcome
 from langledger.state.text import one_line
 
@@ -22,14 +23,6 @@ __all__ = ["Verdict", "judge", "opened_file", "result_text"]
 MAX_TEXT = 20_000
 """Characters of a result that are read from its start; of its end a tenth of that."""
 
-_REFUSED = re.compile(
-    r"doesn't want to proceed|tool use was rejected"
-    r"|(?:user|human) (?:has )?(?:rejected|denied|declined|cancell?ed|refused)"
-    r"|(?:rejected|denied|declined|cancell?ed|refused) by (?:the )?user"
-    r"|request interrupted by user|permission to use .{0,80} (?:has been )?denied|blocked by\b"
-    r"|(?:was )?not (?:been )?approved|requires approval",
-    re.IGNORECASE,
-)
 _DONE = re.compile(
     r"\b(?:has|have) been (?:\w+ )?(?:updated|edited|created|written|replaced|saved|deleted|moved"
     r"|modified|overwritten|inserted|copied|applied|renamed)\b|(?<!un)\bsuccess(?:ful(?:ly)?)?\b"
@@ -86,7 +79,8 @@ class Verdict:
     """How a call ended.
 
     Attributes:
-        status: Whether it worked.
+        status: Whether it worked; ``pending`` if its result is lost.
+        ran: The tool was run at all.
         ended: Whether a shell command ended well; None where the result does not tell.
         exit_code: Of a shell command, where told.
         line: The result on one line.
@@ -94,6 +88,7 @@ class Verdict:
     """
 
     status: Outcome
+    ran: bool = True
     ended: bool | None = None
     exit_code: int | None = None
     line: str = ""
@@ -117,6 +112,7 @@ def judge(
     text: str,
     *,
     failed: bool,
+    reviewed: bool = False,
     shell: bool = False,
     changes: bool = False,
     programs: Collection[str] = frozenset(),
@@ -127,6 +123,7 @@ def judge(
     Args:
         text: Its result.
         failed: The message says that it is an error.
+        reviewed: The message is a reviewer's, who did not let the call run.
         shell: It was a shell command, whose output says what it likes.
         changes: It was to change something, so that the text tells whether it did; the text
             of a call that reads or searches is what was found.
@@ -135,21 +132,20 @@ def judge(
     """
     head, tail = text[:MAX_TEXT], text[-MAX_TEXT // 10 :]
     start = head[:600].lstrip()
+    kept = "refused" if reviewed else kept_from_running(start, failed=failed, shell=shell)
+    if kept is not None:
+        return Verdict(status=kept, ran=False, line=_line(head, tail, shell=False, ok=False))
     code = _exit_code(start, tail, recorded) if shell else None
-    anywhere = failed and not shell  # what a program prints may speak of approvals too
-    if _REFUSED.search(start[:400]) if anywhere else _REFUSED.match(_unframed(start)):
-        status: Outcome = "refused"
-    elif shell:
-        wrong = failed or code not in (None, 0) or _NO_START.match(start)
-        status = "failed" if wrong else "ok"
+    if shell:
+        wrong = failed or code not in (None, 0) or _NO_START.match(start) is not None
     else:
         said = _says_failed(head) if changes else _ERROR.match(head) is not None
-        status = "failed" if failed or said else "ok"
+        wrong = failed or said
     return Verdict(
-        status=status,
-        ended=None if code is None and _STILL_OPEN.match(start) else status == "ok",
+        status="failed" if wrong else "ok",
+        ended=None if code is None and _STILL_OPEN.match(start) else not wrong,
         exit_code=code,
-        line=_line(head, tail, shell=shell, ok=status == "ok"),
+        line=_line(head, tail, shell=shell, ok=not wrong),
         complaints=_complaints(head + "\n" + tail, programs),
     )
 
@@ -165,11 +161,6 @@ def _exit_code(start: str, tail: str, recorded: object) -> int | None:
         return int(recorded)
     match = _EXIT_AT_START.search(start) or _EXIT_AT_END.search(tail)
     return int(match[1]) if match else None
-
-
-def _unframed(start: str) -> str:
-    """Return the start of a result without a code fence or a tag around it."""
-    return re.sub(r"\A(?:\s|```\w*|<\w+>|error:|the user\b|\[)+", "", start, flags=re.IGNORECASE)
 
 
 def _says_failed(head: str) -> bool:

@@ -124,6 +124,7 @@ def plan_call(
         index=position[1],
         tool=name,
         args=short_arguments(plan.arguments),
+        shell_cwd=around.shell,
         **plan.found,
     )
 
