@@ -21,6 +21,9 @@ from langledger.tokens import Calibration, count_each, count_message, count_tool
 
 T = TypeVar("T")
 
+# How often a view is compacted again where another process was faster and did less.
+_MOST_ROUNDS = 4
+
 __all__ = ["Compactor", "ModelCall", "Prepared"]
 
 
@@ -59,8 +62,10 @@ class Compactor:
         """
         session = yield from self._session(call)
         prepared = self._measure(call, session)
-        reason = force or self._due(call, session, prepared)
-        if reason is not None:
+        for _ in range(_MOST_ROUNDS):
+            reason = force or self._due(call, session, prepared)
+            if reason is None:
+                break
             step = Step(
                 call=call,
                 session=session,
@@ -74,8 +79,12 @@ class Compactor:
                 below=below,
             )
             prepared = yield from step.run()
+            if prepared.report is not None or prepared.warning is not None:
+                break
+            force = None  # another process compacted; see whether that is enough
         self._sessions.put(call.location, session)
-        if prepared.tokens > call.window:
+        # A provider's report alone is no reason to refuse a call that fits by our own count.
+        if min(prepared.tokens, self._calibration(call).apply(prepared.counted)) > call.window:
             raise NothingToShrinkError(_too_large(prepared, self._room(call, prepared.view)))
         return prepared
 
@@ -100,7 +109,10 @@ class Compactor:
         session = self._sessions.take(call.location)
         new = session.new_part(call.messages) if session is not None else None
         if session is None or new is None:
-            return (yield from self._open(call))
+            opened = yield from self._open(call)
+            if session is not None:  # what was reported so far was of another history
+                opened.usage_after = opened.last_seq
+            return opened
         sizes = self._sizes_of(new)
         recorded = yield from append(
             call.location,
@@ -131,7 +143,7 @@ class Compactor:
         session.extend(call.messages, _track(recorded.entry_ids, call.messages, sizes))
         if recorded.also:
             session.highest = recorded.also[0]["generation"]
-            cut = yield from applicable(call.location, recorded.entry_ids)
+            cut = yield from applicable(call.location, session.tracked)
             if cut is not None:
                 session.adopt(cut)
         return session
@@ -174,11 +186,13 @@ class Compactor:
         reason = self.policy.reason(
             tokens=prepared.tokens, messages=len(prepared.view.messages), room=room
         )
-        if reason is None or session.cut is None:
+        if reason is None or not session.settled:
             return reason
-        grown = prepared.counted - session.cut.size
-        enough = grown >= self.policy.min_gain * room.usable
-        return reason if enough or prepared.tokens > 0.95 * room.usable else None
+        if reason.startswith("messages"):
+            grown = len(prepared.view.messages) - session.settled_messages
+            return reason if grown >= max(2, (self.policy.most_messages or 0) // 10) else None
+        grown = prepared.counted - session.settled
+        return reason if grown >= self.policy.gain(room) else None
 
 
 def _track(
@@ -190,6 +204,6 @@ def _track(
 def _too_large(prepared: Prepared, room: Room) -> str:
     return (
         f"the model call takes about {prepared.tokens} tokens and the window is {room.window}: the "
-        f"system message and tools alone take {room.fixed}, and the newest user message must stay "
-        "as it is. Use a model with a larger window, fewer tools, or a shorter message."
+        f"system message and tools take {room.fixed}, and the newest message of the user must "
+        "stay as it is. Use a model with a larger window, fewer tools, or a shorter message."
     )

@@ -14,7 +14,7 @@ _PAGE = 500
 
 
 def state_of(location: Location, *, at: int | None = None) -> Operation[WorkingState]:
-    """Return the working state of a thread, now or as it was after entry ``at``.
+    """Return the working state of an agent of a thread, now or as it was after entry ``at``.
 
     It starts from the last compaction, which holds the state up to there, and adds what
     the entries since then tell.
@@ -31,7 +31,8 @@ def state_of(location: Location, *, at: int | None = None) -> Operation[WorkingS
     while True:
         page = yield from history_page(location, after=after, until=at, limit=_PAGE)
         for entry in page:
-            fold.add(entry.message, entry.entry_id)
+            if (entry.scope or "") == location.scope:
+                fold.add(entry.message, entry.entry_id)
         if len(page) < _PAGE:
             return fold.state
         after = page[-1].entry_id

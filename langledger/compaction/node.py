@@ -8,7 +8,7 @@ from typing import Any, TypeVar, Unpack, cast
 from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, convert_to_messages
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.config import get_stream_writer
 from langgraph.types import Command
@@ -200,7 +200,8 @@ class Guard:
             if smaller.counted >= prepared.counted:
                 raise
             output = yield from send(with_messages(state, viewer.messages_key, messages))
-        output, answer = _without_view(output, viewer.messages_key)
+        seen = Seen(planned.messages, messages)
+        output, answer = _without_view(output, viewer.messages_key, seen)
         if answer:
             yield from viewer.compactor.record(planned, answer)
         return output
@@ -213,7 +214,7 @@ def read_messages(state: State, key: str) -> list[BaseMessage]:
         if isinstance(state, Mapping)
         else getattr(state, key, None)
     )
-    return list(cast("Sequence[BaseMessage]", found or ()))
+    return convert_to_messages(found or ())
 
 
 def with_messages(state: State, key: str, messages: list[BaseMessage]) -> State:
@@ -227,34 +228,66 @@ def with_messages(state: State, key: str, messages: list[BaseMessage]) -> State:
     raise TypeError(f"a state of type {type(state).__name__} cannot be given a view")
 
 
-def _without_view(output: Any, key: str) -> tuple[Any, list[BaseMessage]]:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an LLM node was given in place of the state's messages, to know it again.
+
+    Attributes:
+        state: The state's messages.
+        view: What the node saw instead.
+    """
+
+    state: Sequence[BaseMessage]
+    view: Sequence[BaseMessage]
+
+    def restored(self, given: list[Any]) -> list[Any]:
+        """Return messages a node gave back, with the state's in the place of the view's.
+
+        A node that hands back its whole list hands back the view; the state must get its own
+        messages then, whether its channel appends or is overwritten.
+        """
+        new = [item for item in given if not self._is_of_view(item)]
+        whole = bool(given) and bool(self.view) and _same(given[0], self.view[0])
+        return [*self.state, *new] if whole else new
+
+    def _is_of_view(self, item: Any) -> bool:
+        if isinstance(item, RemoveMessage):
+            ours = [message for message in self.view if "langledger" in message.additional_kwargs]
+            return item.id in {message.id for message in ours} - {m.id for m in self.state}
+        if not isinstance(item, BaseMessage):
+            return False
+        return "langledger" in item.additional_kwargs or any(_same(item, m) for m in self.view)
+
+
+def _same(one: Any, other: BaseMessage) -> bool:
+    return one is other or (isinstance(one, BaseMessage) and one.id == other.id and one == other)
+
+
+def _without_view(output: Any, key: str, seen: Seen) -> tuple[Any, list[BaseMessage]]:
     """Return a node's output without messages of the view, and the answers in it."""
     if isinstance(output, list):
-        parts = [_without_view(part, key) for part in cast("list[Any]", output)]
+        parts = [_without_view(part, key, seen) for part in cast("list[Any]", output)]
         return [part for part, _ in parts], [m for _, answer in parts for m in answer]
     if isinstance(output, Command):
         command = cast("Command[Any]", output)
-        update, answer = _without_view(command.update, key)
+        update, answer = _without_view(command.update, key, seen)
         return replace(command, update=update), answer
     if not isinstance(output, Mapping):
         return output, []
     fields = cast("Mapping[str, Any]", output)
     given = fields.get(key)
     if isinstance(given, BaseMessage):
-        return fields, _answers([given])
+        return fields, _answers([given], seen)
     if not isinstance(given, list):
         return fields, []
-    kept = [item for item in cast("list[Any]", given) if not _is_of_view(item)]
-    return {**fields, key: kept}, _answers(kept)
+    restored = seen.restored(cast("list[Any]", given))
+    return {**fields, key: restored}, _answers(restored, seen)
 
 
-def _is_of_view(item: Any) -> bool:
-    return isinstance(item, BaseMessage) and "langledger" in item.additional_kwargs
-
-
-def _answers(items: Sequence[Any]) -> list[BaseMessage]:
+def _answers(items: Sequence[Any], seen: Seen) -> list[BaseMessage]:
     """Return the model's new messages, each with the id it will keep in the state."""
-    answers = [item for item in items if isinstance(item, AIMessage)]
+    known = {id(message) for message in seen.state}
+    answers = [item for item in items if isinstance(item, AIMessage) and id(item) not in known]
     for message in answers:
         if message.id is None:
             message.id = str(uuid4())

@@ -35,8 +35,8 @@ class CompactionOptions(TypedDict, total=False):
         target: Share of (window - reserved output) a compaction aims to go below. Default 0.45.
     """
 
-    trigger: float | Trigger | Sequence[Trigger]
-    keep: Keep
+    trigger: float | Trigger | list[float | Trigger]
+    keep: float | Keep
     model: BaseChatModel | str | None
     summary_prompt: str
     token_counter: Callable[[Sequence[BaseMessage]], int] | None
@@ -48,8 +48,8 @@ class CompactionOptions(TypedDict, total=False):
 def compactor_of(
     *,
     can_look_up: bool,
-    trigger: float | Trigger | Sequence[Trigger] = 0.72,
-    keep: Keep = ("fraction", 0.20),
+    trigger: float | Trigger | list[float | Trigger] = 0.72,
+    keep: float | Keep = ("fraction", 0.20),
     model: BaseChatModel | str | None = None,
     summary_prompt: str = DEFAULT_PROMPT,
     token_counter: Callable[[Sequence[BaseMessage]], int] | None = None,
@@ -64,7 +64,7 @@ def compactor_of(
     """
     policy = Policy(
         trigger=_triggers(trigger),
-        keep=keep,
+        keep=_condition("keep", keep),
         target=target,
         max_summary_tokens=max_summary_tokens,
         max_state_tokens=max_state_tokens,
@@ -78,15 +78,22 @@ def compactor_of(
     return Compactor(policy=policy, summariser=summariser, can_look_up=can_look_up, count=count)
 
 
-def _triggers(trigger: float | Trigger | Sequence[Trigger]) -> Sequence[Trigger]:
-    if isinstance(trigger, bool):
-        raise ConfigurationError("trigger must be a number or (kind, value), not a bool")
-    if isinstance(trigger, (int, float)):
-        return (("fraction", float(trigger)),)
-    items: Sequence[Any] = trigger
-    if len(items) == 2 and isinstance(items[0], str):
-        return (cast("Trigger", tuple(items)),)
-    return tuple(cast("Sequence[Trigger]", trigger))
+def _triggers(trigger: Any) -> Sequence[Trigger]:
+    if isinstance(trigger, list):
+        return tuple(_condition("trigger", item) for item in cast("list[Any]", trigger))
+    return (_condition("trigger", trigger),)
+
+
+def _condition(name: str, value: Any) -> Trigger:
+    """Return a condition as a kind and a value; a number alone is a share."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return ("fraction", float(value))
+    if isinstance(value, tuple) and len(cast("tuple[Any, ...]", value)) == 2:
+        return cast("Trigger", value)
+    raise ConfigurationError(
+        f"{name} must be a share such as 0.72, or (fraction | tokens | messages, value), "
+        f"not {value!r}"
+    )
 
 
 def _counter(
@@ -94,4 +101,6 @@ def _counter(
 ) -> Callable[[BaseMessage], int]:
     if token_counter is None:
         return count_message
+    if not callable(token_counter):
+        raise ConfigurationError("token_counter must be a function of a list of messages")
     return lambda message: token_counter([message])

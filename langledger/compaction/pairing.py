@@ -67,16 +67,16 @@ class Unit:
 
 
 def call_ids(message: BaseMessage) -> list[str]:
-    """Return the ids of a message's tool calls, invalid ones included, without repeats.
+    """Return the id of each tool call of a message, in order, invalid calls included.
 
-    Content blocks of type ``tool_use`` count too: a provider sees them as calls.
+    Content blocks that are calls count too: a provider sees them as such. An id may be empty
+    or there twice; hosts have recorded both.
     """
     if not isinstance(message, AIMessage):
         return []
-    ids = [call["id"] for call in message.tool_calls]
-    ids += [call["id"] for call in message.invalid_tool_calls]
-    ids += [block.get("id") for block in _blocks(message) if block.get("type") == "tool_use"]
-    return list(dict.fromkeys(call_id for call_id in ids if call_id))
+    ids = [call["id"] or "" for call in (*message.tool_calls, *message.invalid_tool_calls)]
+    blocks = [_block_id(block) for block in _blocks(message) if _is_call(block)]
+    return ids + [call_id for call_id in blocks if call_id not in ids]
 
 
 def units_of(messages: Iterable[Tracked]) -> list[Unit]:
@@ -86,13 +86,14 @@ def units_of(messages: Iterable[Tracked]) -> list[Unit]:
     System messages are units too.
     """
     groups: list[list[Tracked]] = []
-    waiting: dict[str, list[Tracked]] = {}  # call id -> the group that waits for its result
+    waiting: dict[str, list[list[Tracked]]] = {}  # call id -> the groups that wait for a result
     answered: set[str] = set()
     for tracked in messages:
         message = tracked.message
         if isinstance(message, ToolMessage):
-            group = waiting.pop(message.tool_call_id, None)
+            group = next(iter(waiting.get(message.tool_call_id, ())), None)
             if group is not None:
+                waiting[message.tool_call_id].pop(0)
                 group.append(tracked)
                 answered.add(message.tool_call_id)
                 continue
@@ -100,8 +101,8 @@ def units_of(messages: Iterable[Tracked]) -> list[Unit]:
                 continue
         group = [tracked]
         groups.append(group)
-        for call_id in call_ids(message):
-            waiting[call_id] = group
+        ids = call_ids(message)
+        waiting |= {call_id: [group] * ids.count(call_id) for call_id in ids}
     return [Unit(_in_call_order(group)) for group in groups]
 
 
@@ -109,7 +110,8 @@ def close_unit(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Return a unit's messages as a provider accepts them.
 
     An unanswered call gets a stub, a result without a call becomes a note, a system message in
-    the middle becomes a note of the user's side: providers take one, first.
+    the middle becomes a note of the user's side: providers take one, first. Calls without an id
+    of their own get one. A message that says nothing is left out, or said to be empty.
     """
     head = messages[0]
     if isinstance(head, ToolMessage):
@@ -117,20 +119,20 @@ def close_unit(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         return [note(head, f"[Result{name}; its call is no longer in view]", head.content)]
     if isinstance(head, SystemMessage):
         return [note(head, "[System message]", head.content)]
-    answered = {m.tool_call_id for m in messages[1:] if isinstance(m, ToolMessage)}
+    ids = call_ids(head)
+    if not ids:
+        return _said(head)
+    results: list[BaseMessage] = []
+    given = list(messages[1:])
     names = _call_names(head)
-    stubs: list[BaseMessage] = [
-        ToolMessage(
-            UNANSWERED,
-            tool_call_id=call_id,
-            name=names.get(call_id),
-            id=f"unanswered-{head.id}-{call_id}",
-            additional_kwargs={"langledger": {"origin": "stub"}},
-        )
-        for call_id in call_ids(head)
-        if call_id not in answered
-    ]
-    return [*messages, *stubs]
+    for call_id in ids:
+        result = next((m for m in given if _answers(m, call_id)), None)
+        if result is not None:
+            given.remove(result)
+        results.append(result or _stub(head, call_id, names.get(call_id)))
+    if "" in ids or len(set(ids)) < len(ids):
+        return _with_ids_of_their_own(cast("AIMessage", head), results)
+    return [head, *results]
 
 
 def note(source: BaseMessage, label: str, content: str | list[Any]) -> HumanMessage:
@@ -147,12 +149,83 @@ def note(source: BaseMessage, label: str, content: str | list[Any]) -> HumanMess
 
 
 def _in_call_order(group: list[Tracked]) -> tuple[Tracked, ...]:
-    order = {call_id: place for place, call_id in enumerate(call_ids(group[0].message))}
+    order = call_ids(group[0].message)
 
     def place(member: Tracked) -> int:
-        return order[cast("ToolMessage", member.message).tool_call_id]
+        return order.index(cast("ToolMessage", member.message).tool_call_id)
 
     return (group[0], *sorted(group[1:], key=place))
+
+
+def _answers(message: BaseMessage, call_id: str) -> bool:
+    return isinstance(message, ToolMessage) and message.tool_call_id == call_id
+
+
+def _said(message: BaseMessage) -> list[BaseMessage]:
+    """Return a message without calls; some providers refuse one that says nothing."""
+    said = message.content if isinstance(message.content, list) else message.content.strip()
+    if said or message.additional_kwargs.keys() - {"synthetic", "langledger"}:
+        return [message]
+    if isinstance(message, AIMessage):
+        return []
+    return [note(message, "[An empty message]", "")]
+
+
+def _stub(head: BaseMessage, call_id: str, name: str | None) -> ToolMessage:
+    return ToolMessage(
+        UNANSWERED,
+        tool_call_id=call_id,
+        name=name,
+        id=f"unanswered-{head.id}-{call_id}",
+        additional_kwargs={"langledger": {"origin": "stub"}},
+    )
+
+
+def _with_ids_of_their_own(head: AIMessage, results: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return a call message and its results, in order, under ids that are there once."""
+    ids = [f"{call_id or 'call'}-{place}" for place, call_id in enumerate(call_ids(head), 1)]
+    fresh = iter(ids)
+    tool_calls = [{**call, "id": next(fresh)} for call in head.tool_calls]
+    invalid = [{**call, "id": next(fresh)} for call in head.invalid_tool_calls]
+    # The content's own call blocks would contradict the calls: a provider takes either.
+    content: Any = head.content
+    if isinstance(content, list):
+        content = [block for block in cast("list[Any]", content) if not _is_call(block)]
+    marked = {"langledger": {"origin": "ids"}}
+    kwargs = {key: value for key, value in head.additional_kwargs.items() if key != "tool_calls"}
+    changed = {
+        "tool_calls": tool_calls,
+        "invalid_tool_calls": invalid,
+        "content": content,
+        "additional_kwargs": kwargs | marked,
+    }
+    return [
+        head.model_copy(update=changed),
+        *(
+            result.model_copy(
+                update={
+                    "tool_call_id": call_id,
+                    "additional_kwargs": result.additional_kwargs | marked,
+                    "id": f"{result.id}-{place}" if _is_stub(result) else result.id,
+                }
+            )
+            for place, (call_id, result) in enumerate(zip(ids, results, strict=False), 1)
+        ),
+    ]
+
+
+def _is_stub(message: BaseMessage) -> bool:
+    return str(message.id).startswith("unanswered-")
+
+
+def _block_id(block: dict[str, Any]) -> str:
+    # An OpenAI Responses item has an id of its own beside the id of its call.
+    return str(block.get("call_id") or block.get("id") or "")
+
+
+def _is_call(block: Any) -> bool:
+    kind = cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
+    return kind in ("tool_use", "tool_call", "function_call")
 
 
 def _blocks(message: BaseMessage) -> list[dict[str, Any]]:
@@ -165,4 +238,4 @@ def _call_names(message: BaseMessage) -> dict[str, str]:
     if not isinstance(message, AIMessage):
         return {}
     calls = [*message.tool_calls, *message.invalid_tool_calls]
-    return {call["id"]: call["name"] or "" for call in calls if call["id"]}
+    return {call["id"] or "": call["name"] or "" for call in calls}

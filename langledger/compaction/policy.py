@@ -26,6 +26,8 @@ Keep: TypeAlias = Trigger
 
 # A result shorter than this is not worth a reference.
 _WORTH_MASKING = 120
+# Shares of the size that sets off a compaction; for 72 % these are the defaults of the window.
+_AIM, _GAIN, _KEPT = 0.625, 0.07, 0.28
 _CLIPS = (None, 4000, 1000, 300, 100)
 
 
@@ -60,8 +62,10 @@ class Policy:
         _check_condition("keep", *self.keep)
         if not 0 < self.target < 1 or not 0 <= self.min_gain < 1:
             raise ConfigurationError("target and min_gain are shares between 0 and 1")
-        if self.max_summary_tokens < 100 or self.max_state_tokens < 100:
-            raise ConfigurationError("max_summary_tokens and max_state_tokens must be 100 or more")
+        for name in ("max_summary_tokens", "max_state_tokens"):
+            value: object = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 100:
+                raise ConfigurationError(f"{name} must be a whole number of 100 or more: {value!r}")
 
     def reason(self, *, tokens: int, messages: int, room: Room) -> str | None:
         """Return why a compaction is due at this size, or None."""
@@ -72,12 +76,32 @@ class Policy:
                 return f"{kind} {value:g}"
         return None
 
-    def ceiling(self, room: Room) -> int:
+    def ceiling(self, room: Room) -> float:
         """Return the size in tokens at which the trigger fires, at most the usable window."""
         limits = [room.usable * 0.95]
         limits += [value * room.usable for kind, value in self.trigger if kind == "fraction"]
         limits += [value for kind, value in self.trigger if kind == "tokens"]
-        return int(min(limits))
+        return min(limits)
+
+    def aim(self, room: Room) -> float:
+        """Return the size in tokens a compaction aims to go below."""
+        return min(self.target * room.usable, _AIM * self.ceiling(room))
+
+    def gain(self, room: Room) -> float:
+        """Return the tokens that must have been added for another compaction."""
+        return min(self.min_gain * room.usable, _GAIN * self.ceiling(room))
+
+    def kept_tokens(self, room: Room) -> float | None:
+        """Return the tokens of the newest history that stay, None where messages are counted."""
+        kind, value = self.keep
+        if kind == "fraction":
+            return min(value * room.usable, _KEPT * self.ceiling(room))
+        return value if kind == "tokens" else None
+
+    @property
+    def most_messages(self) -> int | None:
+        """The number of messages that sets off a compaction, where one does."""
+        return min((int(value) for kind, value in self.trigger if kind == "messages"), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +189,9 @@ def candidates(
             yield _summarise(units, replace(tail, clip=clip), pins, shown)
     for clip in (300, 100):
         yield _summarise(units, replace(tails[-1], clip=clip, clip_args=clip), pins, shown)
+    if units and not isinstance(units[-1].head.message, HumanMessage):
+        # Even the newest turn goes: the state tells what it did, its entries hold the rest.
+        yield _summarise(units, replace(tails[-1], start=len(units)), pins, shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,8 +292,10 @@ def _check_condition(name: str, kind: object, value: object) -> None:
         raise ConfigurationError(
             f"{name} must be (fraction | tokens | messages, value), not {kind!r}"
         )
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
         raise ConfigurationError(f"{name} {kind} must be a positive number, not {value!r}")
+    if kind == "messages" and value != int(value):
+        raise ConfigurationError(f"{name} messages must be a whole number, not {value!r}")
     if kind == "fraction" and value >= 1:
         raise ConfigurationError(f"{name} fraction must be below 1, not {value!r}")
 

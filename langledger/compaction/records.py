@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import zstandard
+from langchain_core.messages import SystemMessage
 from psycopg.types.json import Jsonb
 from psycopg.types.multirange import Multirange
 from psycopg.types.range import Range
 from pydantic import BaseModel, ConfigDict
 
+from langledger.compaction.pairing import Tracked
 from langledger.compaction.view import Cut
 from langledger.database.queries import load_queries
-from langledger.entries import Location
+from langledger.entries import Location, load
 from langledger.entries.ranges import Ranges
 from langledger.operations import Operation, Query, Row, fetch
 
@@ -93,15 +95,24 @@ def latest_query(location: Location, *, known: int, limit: int = 1, offset: int 
     return Query(_queries["latest"], params)
 
 
-def applicable(location: Location, present: Sequence[int]) -> Operation[Cut | None]:
-    """Return the newest compaction that belongs to a history of these entries."""
+def applicable(location: Location, history: Sequence[Tracked]) -> Operation[Cut | None]:
+    """Return the newest compaction that belongs to this history.
+
+    One that stands for a message which was replaced since does not.
+    """
+    present = {t.seq: t.message.id for t in history if not isinstance(t.message, SystemMessage)}
+    oldest = min(present, default=0)
     offset = 0
     while True:
         query = latest_query(location, known=0, limit=10, offset=offset)
         rows = yield from fetch(query.sql, **query.params)
         for row in rows:
             cut = cut_of(row)
-            if cut.applies_to(present):
+            if not cut.applies_to(present, oldest=oldest):
+                continue
+            missing = [seq for seq in cut.history if seq >= oldest and seq not in present]
+            replaced = (yield from load(location, missing)) if missing else []
+            if not {entry.message.id for entry in replaced} & set(present.values()) - {None}:
                 return cut
         if len(rows) < 10:
             return None
@@ -144,8 +155,7 @@ def cached_summary(tenant: str, digest: bytes) -> Operation[str | None]:
 
 def cache_summary(tenant: str, digest: bytes, summary: str) -> Operation[None]:
     """Keep a paid summary, so that a retry does not pay again."""
-    text = summary.replace("\x00", "")
-    yield from fetch(_queries["cache_summary"], tenant=tenant, digest=digest, summary=text)
+    yield from fetch(_queries["cache_summary"], tenant=tenant, digest=digest, summary=summary)
 
 
 def cut_of(row: Row) -> Cut:
@@ -163,6 +173,7 @@ def cut_of(row: Row) -> Cut:
         state=view["state"],
         seen=view["seen"],
         size=view["size"],
+        history=Ranges(tuple((start, stop) for start, stop in view["history"])),
     )
 
 
@@ -184,5 +195,6 @@ def _pack(cut: Cut) -> bytes:
         "state": cut.state,
         "seen": cut.seen,
         "size": cut.size,
+        "history": cut.history.spans,
     }
     return zstandard.ZstdCompressor(level=9).compress(json.dumps(document).encode())

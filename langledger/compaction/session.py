@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from langchain_core.messages import (
     AIMessage,
@@ -28,8 +29,10 @@ from langledger.tokens import count_message, usage_total
 
 __all__ = ["Session", "Sessions", "View"]
 
-# Fewer tokens than this share of our own count is a provider's misreport, not a measurement.
-_PLAUSIBLE_USAGE = 0.6
+# What lies outside these multiples of our own count is a misreport, not a measurement.
+_PLAUSIBLE_USAGE = (0.6, 5.0)
+# Hosts that change a message in place change one of the newest.
+_WATCHED = 16
 _OPENING = "[The conversation opens with the assistant.]"
 
 
@@ -57,6 +60,11 @@ class Session:
     cwd: str | None = None
     highest: int = 0  # the newest compaction of the thread, whether it applies here or not
     tracked: list[Tracked] = field(default_factory=list[Tracked])
+    usage_after: int = 0  # reports up to this entry were made of another history
+    settled: int = 0  # size after the last compaction, or when one was found to gain nothing
+    settled_messages: int = 0
+    _usage_at: int | None = None
+    _marks: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
     _fold: StateFold = field(init=False)
     _seen: list[BaseMessage] = field(default_factory=list[BaseMessage])
     # All units in view but the newest, which may still grow, are rendered once.
@@ -72,13 +80,23 @@ class Session:
     def new_part(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage] | None:
         """Return the messages that follow what was seen, or None for another history."""
         known = len(self._seen)
-        if len(messages) < known or list(messages[:known]) != self._seen:
+        if len(messages) < known or not self._is_start_of(messages):
             return None
         return messages[known:]
+
+    def _is_start_of(self, messages: Sequence[BaseMessage]) -> bool:
+        if self._marks != [_mark(message) for message in self._seen[-_WATCHED:]]:
+            return False
+        pairs = zip(messages, self._seen, strict=False)
+        return all(new is old or _same(new, old) for new, old in pairs)
 
     def extend(self, messages: Sequence[BaseMessage], new: Sequence[Tracked]) -> None:
         """Take in messages that follow those seen."""
         self._seen = list(messages)
+        self._marks = [_mark(message) for message in self._seen[-_WATCHED:]]
+        for place, item in enumerate(new, len(self.tracked)):
+            if isinstance(item.message, AIMessage) and usage_total(item.message) is not None:
+                self._usage_at = place
         self.tracked += new
         seen = self.cut.seen if self.cut else 0
         for item in new:
@@ -95,6 +113,7 @@ class Session:
     def adopt(self, cut: Cut | None) -> None:
         """Show the history as this compaction left it."""
         self.cut = cut
+        self.settled = cut.size if cut else 0
         base = WorkingState.model_validate(cut.state) if cut else None
         self._fold = StateFold(base, cwd=self.cwd)
         for item in self.tracked:
@@ -114,6 +133,11 @@ class Session:
         return self._units
 
     @property
+    def present(self) -> list[int]:
+        """The entries of the history, system messages left out."""
+        return [item.seq for item in self.tracked if not isinstance(item.message, SystemMessage)]
+
+    @property
     def last_seq(self) -> int:
         """The newest entry of the history, 0 where there is none."""
         return max((item.seq for item in self.tracked), default=0)
@@ -130,7 +154,7 @@ class Session:
                 messages.append(message)
                 tokens += self._tokens(message, unit)
         if messages and isinstance(messages[0], AIMessage):  # some providers take no such request
-            messages.insert(0, HumanMessage(_OPENING, id="langledger-opening"))
+            messages.insert(0, _opening())
             tokens += self.count(messages[0])
         return View(merge_system(system, systems), messages, tokens)
 
@@ -147,17 +171,16 @@ class Session:
         Args:
             counted: Size of the whole call by our own count, to tell misreports.
         """
-        after, since = (self.cut.seen if self.cut else 0), 0
-        for item in reversed(self.tracked):
-            if item.seq <= after:
-                return None
-            if isinstance(item.message, AIMessage):
-                total = usage_total(item.message)
-                if total is not None:
-                    anchored = total + since
-                    return anchored if anchored >= _PLAUSIBLE_USAGE * counted else None
-            since += self.shown_tokens(item)
-        return None
+        if self._usage_at is None:
+            return None
+        answer = self.tracked[self._usage_at]
+        after = max(self.cut.seen if self.cut else 0, self.usage_after)
+        if answer.seq <= after:
+            return None
+        since = sum(self.shown_tokens(item) for item in self.tracked[self._usage_at + 1 :])
+        anchored = (usage_total(cast("AIMessage", answer.message)) or 0) + since
+        least, most = _PLAUSIBLE_USAGE
+        return anchored if least * counted <= anchored <= most * counted else None
 
     def _joins_older(self, new: Sequence[Tracked]) -> bool:
         """Tell whether a new result answers a call before the newest unit."""
@@ -205,6 +228,21 @@ class Session:
             if member.message is message:
                 return member.tokens
         return self.count(message)
+
+
+def _mark(message: BaseMessage) -> tuple[int, ...]:
+    """Return what changes when a message is changed in place."""
+    calls = getattr(message, "tool_calls", ())
+    return id(message.content), len(message.content), id(calls), len(calls)
+
+
+def _same(new: BaseMessage, old: BaseMessage) -> bool:
+    return type(new) is type(old) and new.__dict__ == old.__dict__
+
+
+def _opening() -> HumanMessage:
+    marked = {"langledger": {"origin": "opening"}}
+    return HumanMessage(_OPENING, id="langledger-opening", additional_kwargs=marked)
 
 
 class Sessions:

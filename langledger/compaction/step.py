@@ -109,18 +109,25 @@ class Step:
         """Compact and commit; the view stays as it is where nothing would be gained."""
         choice = self._choose()
         if choice is None:
-            return replace(self.before, warning="nothing in view can be made shorter")
+            return self._declined("nothing in view can be made shorter")
         summary = yield from self._summarise(choice)
         previous = self.session.cut
         self.session.adopt(self._cut(choice, summary))
         after = self._settle()
         if after.counted >= self.before.counted:
             self.session.adopt(previous)
-            return replace(self.before, warning="the compacted view would not be smaller")
+            return self._declined("the compacted view would not be smaller")
+        self.session.settled_messages = len(after.view.messages)
         report = yield from self._commit(self._report(choice, summary, after))
         if report is None:
             return self.measure()
         return replace(after, report=report)
+
+    def _declined(self, why: str) -> Prepared:
+        """Leave the view as it is, and do not try again before there is new material."""
+        self.session.settled = self.before.counted
+        self.session.settled_messages = len(self.before.view.messages)
+        return replace(self.before, warning=why)
 
     @property
     def _scale(self) -> float:
@@ -145,14 +152,12 @@ class Step:
             head="",
             state={},
             seen=0,
+            history=Ranges(),
         )
 
     def _choose(self) -> Choice | None:
         """Return the gentlest choice that is small enough, else the smallest that shrinks."""
-        limits = [
-            self.policy.target * self.room.usable,
-            self.policy.ceiling(self.room) * 0.9,
-        ]
+        limits = [self.policy.aim(self.room), self.policy.ceiling(self.room) * 0.9]
         if self.below is not None:
             limits = [min(limit, self.below * 0.8) for limit in limits]
         fixed = self.room.fixed + sum(self._caps) + _HEAD_OVERHEAD
@@ -175,26 +180,38 @@ class Step:
             for choice in found
             if choice.summarises or choice.masked.spans or choice.clipped or choice.clip_args
         ]
-        if self.reason == "asked":  # who asks for a compaction wants the history summed up
+        if self.reason == "asked" or self._by_messages:
+            # References make a view smaller, not shorter; and who asks wants a summary.
             return [choice for choice in choices if choice.summarises] or choices
         return choices
 
+    @property
+    def _by_messages(self) -> bool:
+        return self.reason.startswith("messages")
+
     def _keep_tokens(self) -> int:
-        kind, value = self.policy.keep
-        if kind == "fraction":
-            return int(value * self.room.usable / self._scale)
-        if kind == "tokens":
-            return int(value / self._scale)
+        tokens = self.policy.kept_tokens(self.room)
+        sizes = [self._size_of_newest(int(self.policy.keep[1]))] if tokens is None else []
+        if tokens is not None:
+            sizes.append(int(tokens / self._scale))
+        if self._by_messages:
+            sizes.append(self._size_of_newest((self.policy.most_messages or 2) // 2))
+        return min(sizes)
+
+    def _size_of_newest(self, messages: int) -> int:
         members = [member for unit in self.session.units for member in unit.members]
-        return sum(self.session.shown_tokens(member) for member in members[-int(value) :])
+        return sum(self.session.shown_tokens(member) for member in members[-messages:])
 
     def _summarise(self, choice: Choice) -> Operation[Summary]:
         if not choice.summarises:
             return Summary(text=self._old.summary, kind="none")
         covered = self._old.covered | choice.covered
         items = {item.seq: item for item in self.session.tracked if item.seq in covered}
-        gone = [seq for seq in covered if seq not in items]
-        if gone:  # the application trimmed its state; the entries are still here
+        # What the application trimmed off the front is still in the entries. What it took out
+        # or replaced further on is to be gone from the summary too.
+        oldest = min(self.session.present, default=0)
+        gone = [seq for seq in covered if seq not in items and seq < oldest]
+        if gone:
             entries = yield from load(self.call.location, gone)
             items |= {e.entry_id: Tracked(e.entry_id, e.message, e.tokens or 0) for e in entries}
         limit = min(self._caps[0], self.summariser.max_tokens)
@@ -225,6 +242,7 @@ class Step:
             head=render_head(summary=summary.text, state=text, can_look_up=self.can_look_up),
             state=state.model_dump(mode="json"),
             seen=self.session.last_seq,
+            history=Ranges.of(self.session.present),
         )
 
     def _settle(self) -> Prepared:
@@ -245,10 +263,9 @@ class Step:
             query = latest_query(location, known=session.highest)
             if follow(session, (yield from fetch(query.sql, **query.params))):
                 return None
-            # The faster one is of another branch: offer ours under the next number.
+            # The faster one is of another branch, or did less: offer ours under the next number.
             mine = session.cut = replace(mine, generation=session.highest + 1)
             report = report.model_copy(update={"generation": mine.generation})
-        session.adopt(None)
         return None
 
     def _report(self, choice: Choice, summary: Summary, after: Prepared) -> CompactionReport:
@@ -278,15 +295,16 @@ class Step:
 
 
 def follow(session: Session, rows: Sequence[Row]) -> bool:
-    """Adopt a compaction that another process made, where it belongs to this history."""
-    if not rows:
-        return False
-    cut = cut_of(rows[0])
-    session.highest = max(session.highest, cut.generation)
-    if not cut.applies_to([item.seq for item in session.tracked]):
-        return False
-    session.adopt(cut)
-    return True
+    """Adopt a compaction that another process made, where it belongs here and does no less."""
+    present = set(session.present)
+    for row in rows:
+        cut = cut_of(row)
+        session.highest = max(session.highest, cut.generation)
+        behind = session.cut is not None and cut.boundary < session.cut.boundary
+        if not behind and cut.applies_to(present, oldest=min(present, default=0)):
+            session.adopt(cut)
+            return True
+    return False
 
 
 def _without(sizes: dict[int, int], covered: Ranges) -> dict[int, int]:

@@ -22,6 +22,7 @@ from langledger.compaction.extractive import extract_summary, split_for_summary
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.records import cache_summary, cached_summary
 from langledger.compaction.validate import check_summary
+from langledger.entries.codec import storable
 from langledger.operations import Operation, complete
 from langledger.tokens import count_text
 
@@ -111,7 +112,10 @@ class _Writer:
     def write(self, piece: str) -> Operation[str | None]:
         """Return the model's account of a piece, or None when it gave nothing usable."""
         body = f"What the user asked, for reference:\n{self.requests}\n\nTranscript:\n{piece}"
-        name = blake2b(f"{self.prompt}\0{body}".encode("utf-8", "replace"), digest_size=16).digest()
+        # Not of the requests: a new one must not make every older piece be paid for again.
+        name = blake2b(
+            f"{self.prompt}\0{piece}".encode("utf-8", "replace"), digest_size=16
+        ).digest()
         cached = yield from cached_summary(self.tenant, name)
         if cached is not None:
             return cached
@@ -128,7 +132,7 @@ class _Writer:
         try:
             answer = yield from complete(self.model, messages, _HIDDEN)
         except Exception as error:  # noqa: BLE001 - whatever the provider raises, the agent goes on
-            reason = f"{type(error).__name__}: {str(error)[:200]}"
+            reason = storable(f"{type(error).__name__}: {str(error)[:200]}")
         else:
             reason = check_summary(
                 answer,
@@ -137,7 +141,7 @@ class _Writer:
                 known_refs=self.refs,
             )
             if reason is None:
-                return answer.text.strip()
+                return storable(answer.text.strip())
         self.summary.rejected.append(reason)
         logger.warning("a summary was rejected: %s", reason)
         return None

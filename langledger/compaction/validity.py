@@ -38,6 +38,8 @@ def _pairing_problems(body: Sequence[BaseMessage]) -> list[str]:
     problems: list[str] = []
     waiting: list[str] = []
     for message in body:
+        if isinstance(message, AIMessage) and not message.content and not call_ids(message):
+            problems.append("an empty message of the model")
         if isinstance(message, ToolMessage):
             if message.tool_call_id in waiting:
                 waiting.remove(message.tool_call_id)
@@ -46,4 +48,6 @@ def _pairing_problems(body: Sequence[BaseMessage]) -> list[str]:
             continue
         problems += [f"a call without result: {call_id}" for call_id in waiting]
         waiting = call_ids(message)
+        if "" in waiting or len(set(waiting)) < len(waiting):
+            problems.append("a call without an id of its own")
     return problems + [f"a call without result: {call_id}" for call_id in waiting]

@@ -6,7 +6,9 @@ bridge line, then what stayed of the history, the newest user message included.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+import re
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -26,6 +28,7 @@ _BRIDGE = (
     "[The conversation goes on below from where it stood. Changes listed above are already made: "
     "do not make them again. #n names an entry of the history, kept in full{lookup}.]"
 )
+_TAG = re.compile(r"<\s*/?\s*(?:summary|working_state)\b", re.IGNORECASE)
 _LOOKUP = "; recall_history(reference) reads it"
 
 
@@ -44,6 +47,7 @@ class Cut:
         head: The whole text of the view's first message.
         state: The working state when the compaction was made, as JSON.
         seen: The newest entry there was then.
+        history: All entries of the history then, system messages left out.
         size: Tokens of the whole call right after, by our counter.
     """
 
@@ -57,33 +61,37 @@ class Cut:
     head: str
     state: dict[str, Any]
     seen: int
+    history: Ranges
     size: int = 0
 
-    def applies_to(self, present: Sequence[int]) -> bool:
+    def applies_to(self, present: Collection[int], *, oldest: int) -> bool:
         """Tell whether this compaction belongs to a history that holds these entries.
 
-        It does not after a fork from before it: what it stands for is then partly another
-        branch. History that the application trimmed from the front is no obstacle.
+        It does where the newest message it was made for is still there: then nothing it
+        tells of was undone. History that the application trimmed is no obstacle, as long as
+        something of it is left; a new conversation in the same thread has nothing of it.
+
+        Args:
+            present: The history's entries.
+            oldest: The first of them that is not a system message.
         """
-        if not present:
-            return False
-        there = set(present)
-        if self.boundary in there:
-            return True
-        oldest = min(present)
-        touched = self.covered | self.masked
-        return all(seq < oldest for seq in touched if seq not in there)
+        return oldest <= self.seen and self.history.last in present
 
 
 def render_head(*, summary: str, state: str, can_look_up: bool) -> str:
     """Return the text of the message that stands for what left the view."""
     parts = [_OPENING]
     if summary:
-        parts.append(f"<summary>\n{summary}\n</summary>")
+        parts.append(f"<summary>\n{_inside(summary)}\n</summary>")
     if state:
-        parts.append(f"<working_state>\n{state}\n</working_state>")
+        parts.append(f"<working_state>\n{_inside(state)}\n</working_state>")
     parts.append(_BRIDGE.format(lookup=_LOOKUP if can_look_up else ""))
     return "\n\n".join(parts)
+
+
+def _inside(text: str) -> str:
+    """Return text that cannot close its section or open another."""
+    return _TAG.sub(lambda found: found.group().replace("<", "\u2039"), text)
 
 
 def head_message(cut: Cut) -> HumanMessage:
@@ -169,12 +177,7 @@ def _clip_args(message: AIMessage, max_tokens: int, seq: int) -> AIMessage:
 
     content: Any = message.content
     if isinstance(content, list):
-        content = [
-            {**block, "input": clip(block.get("input"))}
-            if isinstance(block, dict) and block.get("type") == "tool_use"
-            else block
-            for block in cast("list[Any]", content)
-        ]
+        content = [_clip_block(block, clip) for block in cast("list[Any]", content)]
     calls = [{**call, "args": clip(call["args"])} for call in message.tool_calls]
     invalid = [
         {**call, "args": clip(call["args"])} if call["args"] else call
@@ -190,6 +193,26 @@ def _clip_args(message: AIMessage, max_tokens: int, seq: int) -> AIMessage:
             "additional_kwargs": kwargs,
         }
     )
+
+
+def _clip_block(block: Any, clip: Callable[[Any], Any]) -> Any:
+    """Clip the arguments in a content block that is a call, in each provider's shape."""
+    if not isinstance(block, dict):
+        return block
+    fields = cast("dict[str, Any]", block)
+    match fields.get("type"):
+        case "tool_use" | "server_tool_use":
+            return {**fields, "input": clip(fields.get("input"))}
+        case "tool_call":
+            return {**fields, "args": clip(fields.get("args"))}
+        case "function_call":
+            try:
+                arguments = json.loads(fields.get("arguments") or "{}")
+            except ValueError:
+                arguments = {"unparsed": fields["arguments"]}
+            return {**fields, "arguments": json.dumps(clip(arguments))}
+        case _:
+            return fields
 
 
 def _clip_text(text: str, max_tokens: int, seq: int) -> str:

@@ -32,6 +32,7 @@ __all__ = [
     "load_message",
     "load_value",
     "split_id",
+    "storable",
 ]
 
 logger = logging.getLogger("langledger.entries")
@@ -103,6 +104,11 @@ def dump_message(message: BaseMessage) -> tuple[str, bytes]:
     return dump_value(message.model_copy(update={"artifact": None}))
 
 
+def storable(text: str) -> str:
+    """Return text as a PostgreSQL column can hold it; what it cannot is shown as a mark."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
 def split_id(message: BaseMessage) -> tuple[BaseMessage, str | None]:
     """Return the message without its id, and the id.
 
@@ -113,7 +119,7 @@ def split_id(message: BaseMessage) -> tuple[BaseMessage, str | None]:
     message_id = message.id
     if message_id is None:
         return message, None
-    searchable = message_id.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+    searchable = storable(message_id)
     if searchable != message_id:
         return message, searchable
     bare = copy.copy(message)

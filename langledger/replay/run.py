@@ -143,7 +143,8 @@ class _Player:
     def live(self, index: int, message: BaseMessage, *, shown: bool) -> None:
         """Take in the next message; the model's own are what it answers to a call."""
         if not shown:  # the recorded agent's own summary: kept, never shown to ours
-            self._ledger.append([message], thread_id=self._result.thread_id)
+            messages = [*self._history, message]  # in the order they were lived
+            self._ledger.append(messages, thread_id=self._result.thread_id, from_start=True)
         elif isinstance(message, AIMessage) and self._history:
             self._call(index, message)
             self._history.append(message)

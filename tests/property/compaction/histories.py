@@ -15,12 +15,12 @@ words = st.sampled_from(
     ["fix it", "读取文件", "Error: no such file", "ok", '{"a": 1}', "x" * 400, ""]
 )
 sizes = st.sampled_from([1, 1, 1, 3, 40, 400])
-call_ids = st.sampled_from(["a", "b", "c", "d", "e"])
+call_ids = st.sampled_from(["a", "b", "c", "d", "e", ""])
 
 
 @st.composite
 def _ai(draw: st.DrawFn) -> AIMessage:
-    ids = draw(st.lists(call_ids, max_size=4, unique=True))
+    ids = draw(st.lists(call_ids, max_size=4, unique=draw(st.booleans())))
     calls = [
         {"name": draw(st.sampled_from(["read", "Edit"])), "args": {"path": draw(words)}, "id": i}
         for i in ids
@@ -73,12 +73,11 @@ def agent_histories(draw: st.DrawFn, *, turns: int = 12) -> list[BaseMessage]:
         if draw(st.integers(0, 4)) == 0:
             messages.append(HumanMessage(draw(words) * draw(sizes)))
         ai = draw(_ai())
-        for call in ai.tool_calls:
-            old, call["id"] = call["id"], f"{call['id']}{turn}"
-            if isinstance(ai.content, list):
-                for block in ai.content:
-                    if isinstance(block, dict) and block.get("id") == old:
-                        block["id"] = call["id"]
+        blocks = [b for b in ai.content if isinstance(b, dict) and b["type"] == "tool_use"]
+        for place, call in enumerate(ai.tool_calls):
+            call["id"] = f"{call['id']}{turn}-{place}"
+            if blocks:
+                blocks[place]["id"] = call["id"]
         messages.append(ai)
         results = [
             ToolMessage(draw(words) * draw(sizes), tool_call_id=call["id"])

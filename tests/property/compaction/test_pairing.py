@@ -55,7 +55,7 @@ def test_a_view_is_valid_before_any_compaction(messages: list[BaseMessage]) -> N
 @given(st.one_of(histories(), agent_histories()), st.integers(0, 2000))
 def test_a_view_is_valid_after_every_choice(messages: list[BaseMessage], keep: int) -> None:
     session = session_of(messages)
-    newest = [m for m in messages if isinstance(m, HumanMessage)][-1:]
+    newest = [m for m in [m for m in messages if isinstance(m, HumanMessage)][-1:] if m.content]
     for choice in candidates(session.units, keep=keep, shown=session.shown_tokens):
         compacted = session_of(messages)
         compacted.adopt(_cut(choice, session))
@@ -129,6 +129,7 @@ def _cut(choice, session: Session) -> Cut:
         head=render_head(summary="s", state="", can_look_up=False),
         state={},
         seen=session.last_seq,
+        history=Ranges.of(session.present),
     )
 
 

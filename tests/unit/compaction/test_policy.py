@@ -78,7 +78,9 @@ def test_the_first_candidate_masks_the_second_summarises() -> None:
     assert not mask.summarises
     assert list(summarise.covered) == [2, 3, 4, 5, 6, 7]  # the request stays
     assert [c.size for c in harder] <= [summarise.size] * len(harder)
-    assert 12 not in harder[-1].covered  # the open turn stays
+    assert 12 not in harder[-2].covered  # the open turn stays
+    assert 12 in harder[-1].covered  # until nothing else is left
+    assert 1 not in harder[-1].covered
 
 
 def test_a_large_result_does_not_end_the_tail_and_the_newest_is_whole() -> None:
