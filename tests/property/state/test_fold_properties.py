@@ -13,7 +13,7 @@ from langledger.state.fold import StateFold
 from langledger.state.records import WorkingState
 
 PATHS = st.sampled_from(
-    ["a.py", "./a.py", "/work/a.py", "src/b.py", "src/c d.py", "文/数.md", "/tmp/x"]
+    ["a.py", "./a.py", "/home/me/a.py", "src/b.py", "src/c d.py", "文/数.md", "/tmp/x"]
 )
 STEPS = st.lists(
     st.fixed_dictionaries(
@@ -29,7 +29,7 @@ COMMANDS = st.sampled_from(
         "pytest -q",
         "git commit -m x",
         "cd src",
-        "cd /work",
+        "cd /home/me",
         "sed -i s/x/y/ a.py",
         "echo x > src/b.py",
         "rm a.py",
@@ -53,6 +53,7 @@ CALLS: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.one_of(
     st.tuples(st.just("TaskCreate"), st.fixed_dictionaries({"subject": st.sampled_from("abc")})),
     st.tuples(st.just("TaskUpdate"), UPDATE),
 )
+EDITED = "A reviewer replaced this. Executed instead: {}.\n\nTool response:\nok"
 RESULTS = st.sampled_from(
     [
         ("ok", "success"),
@@ -62,6 +63,9 @@ RESULTS = st.sampled_from(
         ("Exit code 1\nsed: boom", "success"),
         ("<tool_use_error>String to replace not found", "error"),
         ("The user doesn't want to proceed with this tool use.", "error"),
+        ("Tool call x with id y did not complete - no result was recorded.", "error"),
+        (EDITED.format('Write with arguments {"file_path": "b.py", "content": "x"}'), "success"),
+        (EDITED.format('Bash with arguments {"command": "touch c.py"}'), "success"),
         (None, ""),  # never answered
     ]
 )
@@ -94,7 +98,7 @@ def history(
 def folded(
     messages: list[tuple[int, BaseMessage]], base: WorkingState | None = None
 ) -> WorkingState:
-    folding = StateFold(base, cwd="/work")
+    folding = StateFold(base, cwd="/home/me")
     for source, message in messages:
         folding.add(message, source)
     return folding.state

@@ -1,0 +1,132 @@
+"""Shell commands: what they did to files, and how they ended."""
+
+from __future__ import annotations
+
+import pytest
+from langchain_core.messages import BaseMessage, ToolMessage
+
+from langledger.state.fold import StateFold
+from tests.unit.state.folding import CWD, SUCCESS, after, call, done, result, run
+
+
+def test_git_checkout_takes_back_what_is_not_committed():
+    edit_a = {"file_path": "a.py", "old_string": "x", "new_string": "y"}
+    state = run(
+        call("Edit", edit_a),
+        result(SUCCESS),
+        call("Bash", {"command": "git commit -am 'a'"}, "c2"),
+        result("[main abc] a", "c2"),
+        call("Edit", edit_a | {"file_path": "b.py"}, "c3"),
+        result(SUCCESS, "c3"),
+        call("Bash", {"command": "git checkout -- ."}, "c4"),
+        result("", "c4"),
+    )
+    assert done(state) == [("a.py", "edit"), ("b.py", "restore")]
+
+
+def test_a_branch_is_not_a_file():
+    state = after("Bash", {"command": "git checkout feature/x"}, "Switched to branch 'feature/x'")
+    assert done(state) == []
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "Exit code 1\nboom",
+        "Exit code: 1\nWall time: 1 seconds\nOutput:\nboom",
+        "Chunk ID: a1\nWall time: 0.1 seconds\nProcess exited with code 1\nOutput:\nboom",
+        "<returncode>1</returncode>\n<output>\nboom\n</output>",
+        "boom\n[Command finished with exit code 1]",
+        "boom\n\nCommand exited with code 1",
+        "boom\n\n[Command failed with exit code 1]",
+        "Output: boom\nError: (none)\nExit Code: 1\nSignal: (none)\nProcess Group PGID: 3",
+        '{"output":"boom","metadata":{"exit_code":1,"duration_seconds":0.1}}',
+    ],
+)
+def test_a_failed_shell_command_has_done_all_but_its_last_part(ending: str):
+    script = "cat > test_a.py <<'EOF'\nx\nEOF\nsed -i s/x/y/ a.py && python test_a.py > log.txt"
+    state = after("bash", {"command": script}, ending)
+    assert [path for path, _ in done(state)] == ["test_a.py", "a.py", "log.txt"]
+    (command,) = state.commands.values()
+    assert (command.ok, command.exit_code, command.failures) == (False, 1, 1)
+    assert "boom" in command.outcome
+    failing = after("bash", {"command": "sed -i s/x/y/ a.py"}, ending)
+    assert done(failing) == []
+
+
+def test_a_program_that_speaks_of_approval_has_failed_and_was_not_refused():
+    text = "Exit code 1\nerror: the request was not approved, it requires approval"
+    state = after("Bash", {"command": "gh pr merge"}, text, error=True)
+    assert state.last_action is not None
+    assert state.last_action.status == "failed"
+    refused = after("Bash", {"command": "rm a"}, "BLOCKED by a hook\nReason: x", error=True)
+    assert refused.last_action is not None
+    assert (refused.last_action.status, refused.commands) == ("refused", {})
+
+
+def test_an_exit_code_beside_the_text_is_believed():
+    folding = StateFold()
+    folding.add(call("bash", {"command": "sed -i s/x/y/ a.py"}), 0)
+    told = {"exit_code": 4}
+    folding.add(ToolMessage("fine", tool_call_id="c1", additional_kwargs=told), 1)
+    (command,) = folding.state.commands.values()
+    assert (command.ok, command.exit_code, done(folding.state)) == (False, 4, [])
+
+
+def test_a_command_left_running_has_no_outcome_yet():
+    args = {"input": 'tools.exec_command({cmd:"cargo test"})'}
+    (command,) = after("exec", args, "Script running with cell ID 3\nOutput:\n").commands.values()
+    assert (command.kind, command.ok) == ("test", None)
+
+
+def test_a_program_that_complains_has_changed_nothing():
+    script = "sed -i s/x/y/ nowhere.py; touch b.py"
+    text = "sed: can't read nowhere.py: No such file or directory"
+    assert done(after("bash", {"command": script}, text)) == [("b.py", "create")]
+
+
+def test_output_that_speaks_of_exit_codes_is_only_output():
+    text = "docs: the tool prints 'exit code 1' here\n" + "x\n" * 1000 + "all good"
+    state = after("bash", {"command": "cat notes > a.txt"}, text)
+    assert done(state) == [("a.txt", "write")]
+
+
+def test_equal_commands_are_one_record():
+    messages: list[BaseMessage] = []
+    for n, text in enumerate(["ok", "Exit code 2\nFAILED a", "3 passed"]):
+        messages += [call("Bash", {"command": "uv run  pytest -q"}, f"c{n}"), result(text, f"c{n}")]
+    (command,) = run(*messages).commands.values()
+    assert (command.command, command.kind) == ("uv run pytest -q", "test")
+    assert (command.runs, command.failures, command.ok) == (3, 1, True)
+    assert (command.outcome, command.sources) == ("3 passed", (0, 2, 4))
+
+
+def test_a_script_seen_when_written_is_known_when_run():
+    state = run(
+        call("Write", {"file_path": "fix.py", "content": "open('src/a.py', 'w').write('')"}),
+        result("File created successfully at: fix.py"),
+        call("Bash", {"command": "python3 fix.py"}, "c2"),
+        result("done", "c2"),
+    )
+    assert ("src/a.py", "edit") in done(state)
+
+
+def test_a_shell_that_keeps_its_directory_is_followed_and_reset():
+    state = run(
+        call("Bash", {"command": "cd src"}),
+        result(""),
+        call("Bash", {"command": "touch a.py"}, "c2"),
+        result("", "c2"),
+        call("Bash", {"command": "cd /tmp && touch b"}, "c3"),
+        result(f"\nShell cwd was reset to {CWD}", "c3"),
+        call("Bash", {"command": "touch c.py"}, "c4"),
+        result("", "c4"),
+    )
+    assert list(state.files_touched) == ["src/a.py", "/tmp/b", "c.py"]
+    fresh = run(
+        call("bash", {"command": "cd src"}),
+        result(""),
+        call("bash", {"command": "touch a.py"}, "c2"),
+        result("", "c2"),
+    )
+    assert list(fresh.files_touched) == ["a.py"]
