@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from langledger.arguments import check_tenant, check_text
 from langledger.errors import ConfigurationError
 
 __all__ = ["PREFIX", "Settings", "load_settings"]
@@ -37,6 +39,9 @@ class Settings(BaseSettings):
         db_schema: The schema that holds langledger's tables.
         tenant: Whose rows are read and written.
         pool_size: Most connections open at once.
+
+    Raises:
+        ConfigurationError: When values are not usable, with a line for each setting.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
@@ -47,6 +52,33 @@ class Settings(BaseSettings):
     db_schema: str = "langledger"
     tenant: str = "default"
     pool_size: int = Field(default=10, ge=1)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            # Not chained: pydantic's own text repeats what was given, a password included.
+            raise ConfigurationError(_in_words(error)) from None
+
+    @field_validator("database_url")
+    @classmethod
+    def _has_an_address(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().strip():
+            raise ValueError("the DSN is empty: give postgresql://..., or unset it")
+        return value
+
+    @field_validator("data_dir", mode="before")
+    @classmethod
+    def _is_a_folder(cls, value: object) -> object:
+        # An empty one would be the folder we happen to be in.
+        if isinstance(value, str) and not value.strip():
+            raise ValueError("the folder is empty: give a path, or unset it")
+        return check_text("the path", value) if isinstance(value, str) else value
+
+    @field_validator("tenant", mode="before")
+    @classmethod
+    def _is_a_tenant(cls, value: object) -> str:
+        return check_tenant(value)
 
 
 def load_settings() -> Settings:
@@ -60,13 +92,23 @@ def load_settings() -> Settings:
     unknown = sorted(
         name
         for name in os.environ  # noqa: TID251 - this module is the one that reads it
-        if name.startswith(PREFIX) and name not in known and name != PREFIX + "TEST_DSN"
+        if _is_unknown(name.upper(), known)  # pydantic-settings takes names in any case
     )
     if unknown:
         raise ConfigurationError(
             f"unknown setting {', '.join(unknown)}; the known ones are {', '.join(sorted(known))}"
         )
-    try:
-        return Settings()
-    except ValidationError as error:
-        raise ConfigurationError(f"invalid LANGLEDGER_* setting: {error}") from error
+    return Settings()
+
+
+def _is_unknown(name: str, known: set[str]) -> bool:
+    return name.startswith(PREFIX) and name not in known and name != PREFIX + "TEST_DSN"
+
+
+def _in_words(error: ValidationError) -> str:
+    """Return one line a setting: its name, and what is wrong with it."""
+    lines: list[str] = []
+    for item in error.errors(include_url=False, include_input=False, include_context=False):
+        name = PREFIX + "_".join(str(part) for part in item["loc"]).upper()
+        lines.append(f"{name}: {item['msg'].removeprefix('Value error, ')}")
+    return "\n".join(lines)

@@ -1,0 +1,75 @@
+"""What an argument must be, said once: each check names the argument and what is expected."""
+
+from __future__ import annotations
+
+from langledger.errors import ConfigurationError
+
+__all__ = ["check_tenant", "check_text", "check_whole", "unstorable"]
+
+_LARGEST = 2**63 - 1  # PostgreSQL's bigint
+_LONGEST_TENANT = 500  # bytes; it begins every key, and a key of an index holds 2,704
+
+
+def unstorable(text: str) -> str | None:
+    """Say what in a text PostgreSQL cannot hold; None when it can hold all of it."""
+    if "\x00" in text:
+        return "a NUL character"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "half of a surrogate pair"
+    return None
+
+
+def check_text(name: str, value: object, *, empty: bool = False) -> str:
+    """Return a text that a column of PostgreSQL can hold.
+
+    Args:
+        name: Of the argument, for the error.
+        value: What was given.
+        empty: Whether it may be empty.
+
+    Raises:
+        ConfigurationError: It is no string, is empty, or holds what cannot be stored.
+    """
+    kind = "a string" if empty else "a non-empty string"
+    if not isinstance(value, str) or not (value or empty):
+        raise ConfigurationError(f"{name} must be {kind}, not {_shown(value)}")
+    fault = unstorable(value)
+    if fault is not None:
+        raise ConfigurationError(f"{name} holds {fault}, which PostgreSQL cannot store")
+    return value
+
+
+def check_tenant(value: object) -> str:
+    """Return a tenant; without one a query would have to mean everybody's rows.
+
+    Raises:
+        ConfigurationError: It is no usable string, or longer than 500 bytes.
+    """
+    tenant = check_text("tenant", value)
+    if len(tenant.encode()) > _LONGEST_TENANT:
+        raise ConfigurationError(f"tenant is longer than {_LONGEST_TENANT} bytes")
+    return tenant
+
+
+def check_whole(name: str, value: object, *, least: int = 0, most: int = _LARGEST) -> int:
+    """Return a whole number within bounds.
+
+    Raises:
+        ConfigurationError: It is no whole number, or out of bounds.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigurationError(f"{name} must be a whole number, not {_shown(value)}")
+    if not least <= value <= most:
+        bound = f"at least {least}" if value < least else f"at most {most}"
+        raise ConfigurationError(f"{name} must be {bound}")
+    return value
+
+
+def _shown(value: object) -> str:
+    """Say what was given: a string or number itself, of the rest only what kind it is."""
+    if value is None or isinstance(value, (str, int, float)):
+        text = repr(value)
+        return text if len(text) <= 50 else f"{text[:50]}..."
+    return f"a {type(value).__name__}"

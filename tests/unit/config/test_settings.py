@@ -1,0 +1,80 @@
+"""What the environment may say, and what is told when it says something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langledger.config import PREFIX, Settings, load_settings
+from langledger.errors import ConfigurationError
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(PREFIX + name.upper(), raising=False)
+
+
+def test_the_environment_is_read_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("langledger_tenant", "acme")
+    monkeypatch.setenv("LANGLEDGER_DATA_DIR", "/some/where")
+    settings = load_settings()
+    assert (settings.tenant, settings.data_dir) == ("acme", Path("/some/where"))
+
+
+@pytest.mark.parametrize(
+    "name", ["LANGLEDGER_DATABSE_URL", "langledger_databse_url", "LangLedger_Pool"]
+)
+def test_a_mistyped_name_is_an_error_in_any_case(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "x")
+    with pytest.raises(ConfigurationError, match=f"unknown setting {name}; the known ones are"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("DATABASE_URL", "", "the DSN is empty"),
+        ("DATABASE_URL", "  ", "the DSN is empty"),
+        ("DATA_DIR", "", "the folder is empty"),
+        ("TENANT", "", "tenant must be a non-empty string"),
+        ("POOL_SIZE", "0", "greater than or equal to 1"),
+        ("POOL_SIZE", "many", "valid integer"),
+        ("REQUIRE_DATABASE_URL", "maybe", "valid boolean"),
+    ],
+)
+def test_a_bad_value_is_one_clean_line(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(PREFIX + name, value)
+    with pytest.raises(ConfigurationError, match=f"^{PREFIX}{name}: .*{said}") as error:
+        load_settings()
+    assert "\n" not in str(error.value)
+    assert "://e" not in str(error.value)  # no address of pydantic's documentation
+
+
+def test_each_bad_value_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGLEDGER_POOL_SIZE", "0")
+    monkeypatch.setenv("LANGLEDGER_TENANT", "")
+    with pytest.raises(ConfigurationError) as error:
+        load_settings()
+    names = [line.partition(":")[0] for line in str(error.value).splitlines()]
+    assert names == ["LANGLEDGER_TENANT", "LANGLEDGER_POOL_SIZE"]
+
+
+@pytest.mark.parametrize("tenant", ["", None, 5, "\ud800", "a\x00b", "x" * 501])
+def test_a_tenant_is_checked_in_code_too(tenant: Any) -> None:
+    with pytest.raises(ConfigurationError, match="tenant"):
+        Settings(tenant=tenant)
+
+
+def test_what_was_given_is_not_repeated() -> None:
+    """It may be a password in the wrong place."""
+    with pytest.raises(ConfigurationError) as error:
+        Settings(pool_size="s3cret", databse_url="postgresql://u:s3cret@h/d")
+    assert "s3cret" not in str(error.value)
+    assert "LANGLEDGER_DATABSE_URL: Extra inputs are not permitted" in str(error.value)
