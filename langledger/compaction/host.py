@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Protocol
 
 from langchain_core.exceptions import ContextOverflowError
@@ -91,15 +92,27 @@ def window_of(model: BaseChatModel | None, window: int | None) -> int:
         ConfigurationError: The window given is not a positive number.
     """
     if window is not None:
-        if window <= 0:
-            raise ConfigurationError(f"window must be a positive number of tokens, not {window}")
-        return window
+        return whole_number("window", window, least=1)
     profile: dict[str, Any] = dict(getattr(model, "profile", None) or {})
     known = profile.get("max_input_tokens")
     if not known:
         name = model_name(model) or "the model"
         raise WindowUnknownError(f"{name} does not tell its context window; pass window=<tokens>")
     return int(known)
+
+
+def whole_number(name: str, value: object, *, least: int, most: float = inf) -> int:
+    """Return a number of tokens that a user gave.
+
+    Raises:
+        ConfigurationError: It is no whole number, or out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        upper = f" and at most {most:g}" if most < inf else ""
+        raise ConfigurationError(
+            f"{name} must be a whole number of tokens, at least {least}{upper}, not {value!r}"
+        )
+    return value
 
 
 def reserved_output(

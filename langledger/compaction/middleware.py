@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from math import inf
 from typing import Any, TypeAlias, Unpack, cast
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ from langledger.compaction.host import (
     locate,
     model_name,
     reserved_output,
+    whole_number,
     window_of,
 )
 from langledger.compaction.options import CompactionOptions, compactor_of
@@ -77,6 +79,9 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         self.compactor: Compactor = compactor_of(can_look_up=lookup, **options)
         if window is not None:
             window_of(None, window)
+        if reserved_output is not None:
+            most = window - 1 if window is not None else inf
+            whole_number("reserved_output", reserved_output, least=0, most=most)
 
     def compact_next(self, thread_id: str) -> None:
         """Compact the thread before its next model call, whatever its size."""

@@ -70,12 +70,29 @@ def compactor_of(
         max_state_tokens=max_state_tokens,
     )
     summariser = Summariser(
-        model=init_chat_model(model) if isinstance(model, str) else model,
+        model=_model(model) if isinstance(model, str) else model,
         prompt=summary_prompt,
         max_tokens=max_summary_tokens,
     )
     count = _counter(token_counter)
     return Compactor(policy=policy, summariser=summariser, can_look_up=can_look_up, count=count)
+
+
+def _model(name: str) -> BaseChatModel:
+    """Return the model of this name, as ``init_chat_model`` takes it.
+
+    Raises:
+        ConfigurationError: There is none, or its package or key is missing.
+    """
+    if not name.strip():
+        raise ConfigurationError("the summary model's name is empty; such as openai:gpt-5-mini")
+    try:
+        return init_chat_model(name)
+    except Exception as error:
+        raise ConfigurationError(
+            f"the summary model {name!r} cannot be used: {error} - name it as provider:model, "
+            "install the provider's package, and set its key in the environment"
+        ) from error
 
 
 def _triggers(trigger: Any) -> Sequence[Trigger]:

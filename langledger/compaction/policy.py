@@ -168,7 +168,12 @@ def pinned(units: Sequence[Unit]) -> set[int]:
 
 
 def candidates(
-    units: Sequence[Unit], *, keep: int, shown: Callable[[Tracked], int], stub_tokens: int = 40
+    units: Sequence[Unit],
+    *,
+    keep: int,
+    shown: Callable[[Tracked], int],
+    clipped: Callable[[Tracked, int], int] | None = None,
+    stub_tokens: int = 40,
 ) -> Iterator[Choice]:
     """Yield what could be done, the gentlest first.
 
@@ -179,6 +184,7 @@ def candidates(
         units: What is in view now, oldest first.
         keep: Tokens of the tail that stays verbatim.
         shown: Size of a message as it is shown now.
+        clipped: Size of a message with its arguments clipped to so many tokens each.
         stub_tokens: Size of a reference.
     """
     pins = pinned(units)
@@ -187,8 +193,9 @@ def candidates(
     for tail in dict.fromkeys(tails):
         for clip in _CLIPS:
             yield _summarise(units, replace(tail, clip=clip), pins, shown)
-    for clip in (300, 100):
-        yield _summarise(units, replace(tails[-1], clip=clip, clip_args=clip), pins, shown)
+    for clip in (300, 100) if clipped is not None else ():
+        tail = replace(tails[-1], clip=clip, clip_args=clip)
+        yield _summarise(units, tail, pins, shown, clipped)
     if units and not isinstance(units[-1].head.message, HumanMessage):
         # Even the newest turn goes: the state tells what it did, its entries hold the rest.
         yield _summarise(units, replace(tails[-1], start=len(units)), pins, shown)
@@ -256,7 +263,11 @@ def _mask(
 
 
 def _summarise(
-    units: Sequence[Unit], tail: _Tail, pins: set[int], shown: Callable[[Tracked], int]
+    units: Sequence[Unit],
+    tail: _Tail,
+    pins: set[int],
+    shown: Callable[[Tracked], int],
+    with_clipped_args: Callable[[Tracked, int], int] | None = None,
 ) -> Choice:
     covered: list[int] = []
     clipped: dict[int, int] = {}
@@ -271,8 +282,8 @@ def _summarise(
             limit = tail.limit(member, index)
             if limit is not None and tokens > limit:
                 clipped[member.seq] = tokens = limit
-            elif tail.clip_args is not None and unit.is_tool_turn:
-                tokens = min(tokens, tail.clip_args)
+            elif tail.clip_args is not None and with_clipped_args is not None:
+                tokens = with_clipped_args(member, tail.clip_args)
             size += tokens
     return Choice(
         covered=Ranges.of(covered),

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.view import Cut
 from langledger.database.queries import load_queries
-from langledger.entries import Location, load
+from langledger.entries import Location, message_ids
 from langledger.entries.ranges import Ranges
 from langledger.operations import Operation, Query, Row, fetch
 
@@ -110,9 +110,9 @@ def applicable(location: Location, history: Sequence[Tracked]) -> Operation[Cut 
             cut = cut_of(row)
             if not cut.applies_to(present, oldest=oldest):
                 continue
-            missing = [seq for seq in cut.history if seq >= oldest and seq not in present]
-            replaced = (yield from load(location, missing)) if missing else []
-            if not {entry.message.id for entry in replaced} & set(present.values()) - {None}:
+            missing = [seq for seq in cut.history if seq not in present]
+            gone = (yield from message_ids(location, missing)) if missing else set[str]()
+            if not gone & set(present.values()):
                 return cut
         if len(rows) < 10:
             return None

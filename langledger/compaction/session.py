@@ -21,7 +21,14 @@ from langchain_core.messages import (
 )
 
 from langledger.compaction.pairing import Tracked, Unit, call_ids, units_of
-from langledger.compaction.view import Cut, head_message, merge_system, shown, shown_messages
+from langledger.compaction.view import (
+    Cut,
+    clip_args,
+    head_message,
+    merge_system,
+    shown,
+    shown_messages,
+)
 from langledger.entries import Location
 from langledger.state.fold import StateFold
 from langledger.state.records import WorkingState
@@ -162,6 +169,13 @@ class Session:
         """Return the size of a message as it is shown now."""
         message = shown(item, self.cut)
         return item.tokens if message is item.message else self.count(message)
+
+    def clipped_tokens(self, item: Tracked, max_tokens: int) -> int:
+        """Return the size of a message with each argument of its calls clipped."""
+        message = shown(item, self.cut)
+        if isinstance(message, AIMessage) and call_ids(message):
+            return self.count(clip_args(message, max_tokens, item.seq))
+        return self.shown_tokens(item)
 
     def anchored(self, counted: int) -> int | None:
         """Return the size of the next call by the provider's last report, or None.

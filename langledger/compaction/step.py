@@ -173,7 +173,10 @@ class Step:
 
     def _choices(self) -> list[Choice]:
         found = candidates(
-            self.session.units, keep=self._keep_tokens(), shown=self.session.shown_tokens
+            self.session.units,
+            keep=self._keep_tokens(),
+            shown=self.session.shown_tokens,
+            clipped=self.session.clipped_tokens,
         )
         choices = [
             choice

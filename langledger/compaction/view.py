@@ -18,7 +18,15 @@ from langledger.compaction.pairing import Tracked, Unit, close_unit
 from langledger.entries.ranges import Ranges
 from langledger.tokens import truncate_text
 
-__all__ = ["Cut", "head_message", "merge_system", "reference", "render_head", "shown_messages"]
+__all__ = [
+    "Cut",
+    "clip_args",
+    "head_message",
+    "merge_system",
+    "reference",
+    "render_head",
+    "shown_messages",
+]
 
 _OPENING = (
     "[Record of the work so far. Older messages were moved out of view; this stands for them. "
@@ -135,7 +143,7 @@ def shown(tracked: Tracked, cut: Cut | None) -> BaseMessage:
         if tracked.seq in cut.clipped:
             return _replaced(message, _clip(message.content, cut.clipped[tracked.seq], tracked.seq))
     elif isinstance(message, AIMessage) and tracked.seq in cut.clipped_args:
-        return _clip_args(message, cut.clipped_args[tracked.seq], tracked.seq)
+        return clip_args(message, cut.clipped_args[tracked.seq], tracked.seq)
     return message
 
 
@@ -171,7 +179,9 @@ def _block_text(block: Any) -> str:
     return str(fields["text"]) if "text" in fields else f"[{fields.get('type', 'content')}]"
 
 
-def _clip_args(message: AIMessage, max_tokens: int, seq: int) -> AIMessage:
+def clip_args(message: AIMessage, max_tokens: int, seq: int) -> AIMessage:
+    """Return a tool-calling message with each argument cut to so many tokens."""
+
     def clip(args: Any) -> Any:
         return _map_strings(args, lambda text: _clip_text(text, max_tokens, seq))
 

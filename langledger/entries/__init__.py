@@ -12,6 +12,7 @@ from langledger.entries.log import (
     history,
     history_page,
     load,
+    message_ids,
     threads,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "history",
     "history_page",
     "load",
+    "message_ids",
     "threads",
 ]

@@ -14,17 +14,10 @@ from uuid import UUID
 from langchain_core.messages import BaseMessage
 from psycopg.types.json import Jsonb
 
+from langledger.arguments import check_tenant, check_text, check_whole
 from langledger.database.queries import load_queries
-from langledger.entries.codec import (
-    compress,
-    decompress,
-    digest,
-    dump_message,
-    has_lone_surrogate,
-    load_message,
-    split_id,
-)
-from langledger.errors import ConfigurationError
+from langledger.entries.checks import checked_facts, checked_messages, checked_tokens, dumped
+from langledger.entries.codec import compress, decompress, digest, load_message, split_id
 from langledger.operations import Operation, Query, Row, fetch, fetch_all
 
 __all__ = [
@@ -38,6 +31,7 @@ __all__ = [
     "history",
     "history_page",
     "load",
+    "message_ids",
     "threads",
 ]
 
@@ -64,12 +58,9 @@ class Location:
     scope: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("tenant", "thread_id"):
-            value: object = getattr(self, name)
-            if not isinstance(value, str) or not value:
-                raise ConfigurationError(f"{name} must be a non-empty string, not {value!r}")
-            if "\x00" in value or has_lone_surrogate(value):
-                raise ConfigurationError(f"{name} holds a character PostgreSQL cannot store")
+        check_tenant(self.tenant)
+        check_text("thread_id", self.thread_id)
+        check_text("scope", self.scope, empty=True)
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -174,8 +165,16 @@ def append(
         also: A statement to run in the same round trip, after the append.
 
     Raises:
-        SerializationError: A message holds a value that cannot be stored; none is recorded.
+        ConfigurationError: An argument is of the wrong kind; nothing is recorded.
+        SerializationError: A message, or a fact, holds a value that cannot be stored; nothing
+            is recorded.
     """
+    messages = checked_messages(messages)
+    checked_tokens(tokens, messages)
+    metadata = checked_facts("metadata", metadata)
+    about = checked_facts("about", about)
+    task_id = None if task_id is None else check_text("task_id", task_id)
+    user_id = None if user_id is None else check_text("user_id", user_id)
     items, places = _items(messages, from_start=from_start, metadata=metadata, tokens=tokens)
     known: dict[int, int] = {}
     if len(items) > _ASK_FIRST_MESSAGES:
@@ -239,7 +238,21 @@ def append_query(
 def history_page(
     location: Location, *, after: int = 0, until: int | None = None, limit: int = PAGE
 ) -> Operation[list[Entry]]:
-    """Return up to ``limit`` entries that follow entry ``after``, oldest first."""
+    """Return up to ``limit`` entries that follow entry ``after``, oldest first.
+
+    Args:
+        location: The thread.
+        after: An entry's id; 0 for the beginning.
+        until: The last entry wanted; None for all.
+        limit: Most entries returned.
+
+    Raises:
+        ConfigurationError: A number is none, or out of range.
+    """
+    check_whole("after", after)
+    check_whole("limit", limit)
+    if until is not None:
+        check_whole("until", until)
     rows = yield from fetch(
         _queries["history"], **location.keys, after=after, until=until, limit=limit
     )
@@ -261,8 +274,15 @@ def history(
 
 def load(location: Location, entry_ids: Iterable[int]) -> Operation[list[Entry]]:
     """Return the entries with these ids, oldest first; unknown ids are left out."""
-    rows = yield from fetch(_queries["entries_by_seq"], **location.keys, seqs=list(entry_ids))
+    wanted = [check_whole("an entry id", entry_id) for entry_id in entry_ids]
+    rows = yield from fetch(_queries["entries_by_seq"], **location.keys, seqs=wanted)
     return [_entry(location.thread_id, row) for row in rows]
+
+
+def message_ids(location: Location, entry_ids: Iterable[int]) -> Operation[set[str]]:
+    """Return the message ids that these entries were recorded with."""
+    rows = yield from fetch(_queries["message_ids"], **location.keys, seqs=list(entry_ids))
+    return {row["message_id"] for row in rows}
 
 
 def count(location: Location) -> Operation[int]:
@@ -278,7 +298,14 @@ def about(location: Location) -> Operation[Mapping[str, Any]]:
 
 
 def threads(tenant: str, *, limit: int = 100, offset: int = 0) -> Operation[list[Row]]:
-    """Return the tenant's threads, latest first, with their counts of entries and compactions."""
+    """Return the tenant's threads, latest first, with their counts of entries and compactions.
+
+    Raises:
+        ConfigurationError: There is no tenant, or a number is out of range.
+    """
+    check_tenant(tenant)
+    check_whole("limit", limit)
+    check_whole("offset", offset)
     return (yield from fetch(_queries["threads"], tenant=tenant, limit=limit, offset=offset))
 
 
@@ -308,7 +335,7 @@ def _items(
     first: dict[tuple[bytes, str], int] = {}
     for index, message in enumerate(messages):
         bare, message_id = split_id(message)
-        kind, payload = dump_message(bare)
+        kind, payload = dumped(bare, f"messages[{index}]")
         name = digest(kind, payload)
         if message_id is not None and (name, message_id) in first:
             places.append(first[name, message_id])

@@ -41,6 +41,12 @@ WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'mess
   AND e.seq = ANY(%(seqs)s::bigint[])
 ORDER BY e.seq
 
+-- name: message_ids
+SELECT DISTINCT e.message_id
+FROM {schema}.entry e
+WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
+  AND e.seq = ANY(%(seqs)s::bigint[]) AND e.message_id IS NOT NULL
+
 -- name: count
 SELECT count(*) AS n FROM {schema}.entry
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND kind = 'message'

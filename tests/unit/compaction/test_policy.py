@@ -109,7 +109,7 @@ def test_the_window_is_given_or_told() -> None:
     assert window_of(told, 3_000) == 3_000
     with pytest.raises(WindowUnknownError, match="window="):
         window_of(ScriptedModel(), None)
-    with pytest.raises(ConfigurationError, match="positive"):
+    with pytest.raises(ConfigurationError, match="at least 1"):
         window_of(told, 0)
 
 
