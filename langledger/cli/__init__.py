@@ -1,7 +1,8 @@
 """The command ``langledger``.
 
 Each module of this package adds its commands in ``register(app)``. What a command
-works with is imported inside it, so that ``--help`` is quick.
+works with is imported inside it, so that ``--help`` is quick. Data goes to stdout,
+everything else to stderr.
 """
 
 from __future__ import annotations
@@ -9,21 +10,38 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from langledger.errors import LangLedgerError
+from langledger.cli.output import echo, progress
+from langledger.errors import ConfigurationError, LangLedgerError
 
 __all__ = ["main"]
 
 # A new command: its module here, and register(app) there.
 _MODULES = ("demo", "replay", "threads", "database")
+_FAILED, _CALLED_WRONGLY, _INTERRUPTED = 1, 2, 130
+
+
+class _InterruptedError(LangLedgerError):
+    """Ctrl-C was pressed."""
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; typer would end it without a word where Ctrl-C was pressed."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            raise _InterruptedError(_told(interrupt)) from interrupt
 
 
 def build_app() -> typer.Typer:
     """Return the application with every command."""
     app = typer.Typer(
+        cls=_Commands,
         name="langledger",
         help="Memory for LangGraph and LangChain agents that survives context compaction.",
         no_args_is_help=True,
@@ -40,18 +58,30 @@ def main() -> None:
     """Run the command line.
 
     Exit codes: 0 it worked, 1 it did not (one line on stderr says why), 2 it was called
-    wrongly.
+    wrongly: an argument, option or ``LANGLEDGER_*`` setting; 130 it was interrupted.
     """
     try:
         build_app()()
-    except LangLedgerError as error:
-        typer.echo(f"langledger: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(1)
+    except (LangLedgerError, OSError, KeyboardInterrupt) as error:
+        progress(f"langledger: {_told(error)}")
+        sys.exit(_exit_code(error))
+
+
+def _told(error: BaseException) -> str:
+    """Return an error as one line, with what was noted on it on its way."""
+    said = str(error) or ("interrupted" if isinstance(error, KeyboardInterrupt) else repr(error))
+    return " ".join("; ".join([said, *getattr(error, "__notes__", ())]).split())
+
+
+def _exit_code(error: BaseException) -> int:
+    if isinstance(error, KeyboardInterrupt | _InterruptedError):
+        return _INTERRUPTED
+    return _CALLED_WRONGLY if isinstance(error, ConfigurationError) else _FAILED
 
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"langledger {version('langledger')}")
+        echo(f"langledger {version('langledger')}")
         raise typer.Exit
 
 

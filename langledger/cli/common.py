@@ -1,17 +1,13 @@
-"""What the commands share: their options, opening what they ask for, printing.
-
-Data goes to stdout, everything else to stderr.
-"""
+"""What the commands share: their options, and opening what they ask for."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Generator, Mapping
+import os
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from pydantic import SecretStr
@@ -19,20 +15,33 @@ from pydantic import SecretStr
 from langledger.config import Settings, load_settings
 from langledger.errors import ConfigurationError
 
-if TYPE_CHECKING:
-    from langchain_core.messages import BaseMessage
-
 __all__ = [
+    "MOST",
     "DataDir",
     "DatabaseUrl",
     "Json",
     "Target",
+    "as_text",
     "chosen_settings",
-    "message_json",
     "opened_server",
-    "print_json",
-    "progress",
 ]
+
+MOST = 2**63 - 1  # PostgreSQL's largest bigint
+
+
+def as_text(value: str | None) -> str | None:
+    """Return an argument as its bytes mean it in UTF-8; a C locale reads them as ASCII.
+
+    Raises:
+        BadParameter: They are not UTF-8.
+    """
+    if value is None or not any("\ud800" <= character <= "\udfff" for character in value):
+        return value
+    try:
+        return os.fsencode(value).decode()
+    except UnicodeError as error:
+        raise typer.BadParameter(f"{value!r} is not UTF-8 text") from error
+
 
 DatabaseUrl = Annotated[
     str | None,
@@ -40,6 +49,7 @@ DatabaseUrl = Annotated[
         "--database-url",
         "--dsn",
         metavar="DSN",
+        callback=as_text,
         help="PostgreSQL to use; default: LANGLEDGER_DATABASE_URL, else the embedded server.",
     ),
 ]
@@ -51,8 +61,6 @@ DataDir = Annotated[
         help="Where the embedded server keeps its data; default: LANGLEDGER_DATA_DIR.",
     ),
 ]
-_ROLES = {"human": "user", "ai": "assistant"}
-
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -115,32 +123,3 @@ def opened_server(dsn: str | None, data_dir: Path | None) -> Generator[Target]:
         yield Target(dsn=server.dsn, settings=settings, data_dir=server.data_dir)
     finally:
         server.stop()
-
-
-def print_json(value: Mapping[str, Any]) -> None:
-    """Print one JSON object to stdout; what JSON does not know becomes text."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 has no bytes for
-        text = json.dumps(value, indent=2, default=str)
-    typer.echo(text)
-
-
-def message_json(message: BaseMessage) -> dict[str, Any]:
-    """Return a message as ``{"role", "content", "tool_calls"?, "tool_call_id"?}``."""
-    found: dict[str, Any] = {
-        "role": _ROLES.get(message.type, message.type),
-        "content": message.content,
-    }
-    if message.type == "tool":
-        found["tool_call_id"] = getattr(message, "tool_call_id", None)
-    calls: list[dict[str, Any]] = getattr(message, "tool_calls", [])
-    if calls:
-        found["tool_calls"] = [{"id": c["id"], "name": c["name"], "args": c["args"]} for c in calls]
-    return found
-
-
-def progress(text: str) -> None:
-    """Tell people at the terminal what goes on: stderr, a line."""
-    typer.echo(text, file=sys.stderr)

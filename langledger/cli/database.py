@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from langledger.cli.common import DatabaseUrl, DataDir, Json, opened_server, print_json
+from langledger.cli.common import DatabaseUrl, DataDir, Json, opened_server
+from langledger.cli.output import echo, print_json
 
 __all__ = ["register"]
 
@@ -29,9 +30,9 @@ def doctor(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json = Fa
         print_json(report.as_dict())
     else:
         for check in report.checks:
-            typer.echo(f"{_MARKS[check.verdict]:>5}  {check.name:<22} {check.value}")
+            echo(f"{_MARKS[check.verdict]:>5}  {check.name:<22} {check.value}")
             if check.advice:
-                typer.echo(f"{'':>5}  {'':<22} -> {check.advice}")
+                echo(f"{'':>5}  {'':<22} -> {check.advice}")
     if report.verdict == "error":
         raise typer.Exit(1)
 
@@ -49,8 +50,8 @@ def upgrade(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json = F
         print_json({"schema": schema, "version": version, "applied": applied})
     else:
         for label in applied:
-            typer.echo(f"applied {label}")
-        typer.echo(f"schema {schema} is at version {version}")
+            echo(f"applied {label}")
+        echo(f"schema {schema} is at version {version}")
 
 
 @db.command("status")
@@ -71,6 +72,6 @@ def show_status(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json
             }
         )
     else:
-        typer.echo(f"schema {schema} is at version {found.version} of {found.head}")
+        echo(f"schema {schema} is at version {found.version} of {found.head}")
         for label in found.pending:
-            typer.echo(f"pending {label}")
+            echo(f"pending {label}")

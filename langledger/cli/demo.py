@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langledger.cli.common import (
-    DatabaseUrl,
-    DataDir,
-    Json,
-    chosen_settings,
-    message_json,
-    print_json,
-    progress,
-)
+from langledger.cli.common import DatabaseUrl, DataDir, Json, chosen_settings
+from langledger.cli.output import echo, message_json, print_json, progress
 from langledger.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -62,14 +55,10 @@ def demo(
         kept = {"repositories": str(folder)} if keep else {}
         print_json({**outcome_json(outcome), "view": view, **kept})
     else:
-        encoding = sys.stdout.encoding or "ascii"
         options = _options(dsn, data_dir)
-        text = render_outcome(
-            outcome, program=_program(), options=options, charset=_charset(encoding)
-        )
-        typer.echo(text.encode(encoding, "replace").decode(encoding))
+        echo(render_outcome(outcome, program=_program(), options=options, charset=_charset()))
         if keep:
-            typer.echo(f"\nThe repositories are in {folder}")
+            echo(f"\nThe repositories are in {folder}")
     if not outcome.passed:
         raise typer.Exit(1)
 
@@ -104,9 +93,10 @@ def _options(dsn: str | None, data_dir: Path | None) -> str:
     return f" --data-dir {data_dir}" if data_dir is not None else ""
 
 
-def _charset(encoding: str) -> Charset:
+def _charset() -> Charset:
     from langledger.demo.chart import ASCII, BLOCKS
 
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
     try:
         f"{BLOCKS.levels}{BLOCKS.saved}{BLOCKS.line}{BLOCKS.mark}".encode(encoding)
     except UnicodeEncodeError:

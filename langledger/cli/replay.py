@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langledger.cli.common import (
-    DatabaseUrl,
-    DataDir,
-    Json,
-    chosen_settings,
+from langledger.cli.common import MOST, DatabaseUrl, DataDir, Json, as_text, chosen_settings
+from langledger.cli.output import (
+    EMPTY_STATE,
+    echo,
     message_json,
+    one_line,
     print_json,
     progress,
+    table,
 )
 from langledger.errors import ConfigurationError, SessionFileError, WindowUnknownError
 
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
     from langledger.replay.session import Session
 
 __all__ = ["register"]
+
+_TOLD_EVERY = 10.0  # seconds
+_MESSAGE_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
 def register(app: typer.Typer) -> None:
@@ -35,20 +41,27 @@ def register(app: typer.Typer) -> None:
 def replay(
     file: Annotated[Path, typer.Argument(help="A recorded session; its format is recognised.")],
     window: Annotated[
-        int | None, typer.Option(help="The model's context window in tokens, such as 128000.")
+        int | None,
+        typer.Option(min=1, max=MOST, help="The model's context window in tokens, such as 128000."),
     ] = None,
     trigger: Annotated[
         float, typer.Option(help="Share of the window at which to compact, 0.60 to 0.95.")
     ] = 0.72,
     compact_at: Annotated[
-        str, typer.Option(metavar="I,J", help="Compact before these messages too.")
-    ] = "",
+        str | None, typer.Option(metavar="I,J", help="Compact before these messages too.")
+    ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Model that writes summaries, such as openai:gpt-5-mini; default: none."),
+        typer.Option(
+            callback=as_text,
+            help="Model that writes summaries, such as openai:gpt-5-mini; default: none.",
+        ),
     ] = None,
     thread: Annotated[
-        str | None, typer.Option(help="Name of the thread to write; default: one after the file.")
+        str | None,
+        typer.Option(
+            callback=as_text, help="Name of the thread to write; default: one after the file."
+        ),
     ] = None,
     partial: Annotated[
         bool, typer.Option("--partial", help="Replay a damaged file up to the damage.")
@@ -71,7 +84,7 @@ def replay(
         raise WindowUnknownError("the window is not known: pass --window <tokens>, such as 128000")
     session = load_session(file)
     if session.warnings and not partial:
-        raise SessionFileError(f"{session.warnings[0]}; --partial replays what can be read")
+        raise SessionFileError(f"{file}: {session.warnings[0]}; --partial replays what can be read")
     settings = chosen_settings(dsn, data_dir)
     with Ledger.from_settings(settings) as ledger:
         result = run_replay(
@@ -81,7 +94,7 @@ def replay(
             trigger=trigger,
             compact_at=indices,
             model=model,
-            thread_id=thread or _new_name(session, window),
+            thread_id=_new_name(session, window) if thread is None else thread,
             progress=_reporter(as_json=as_json),
         )
     if as_json:
@@ -90,29 +103,42 @@ def replay(
         _print(result)
 
 
-def _indices(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",") if part.strip()]
-    except ValueError as error:
+def _indices(text: str | None) -> list[int]:
+    if text is None:
+        return []
+    numbers = [part.strip() for part in text.split(",")]
+    if not all(_MESSAGE_NUMBER.fullmatch(number) for number in numbers):
         raise ConfigurationError(
-            f"--compact-at takes message numbers, such as 120,300; not {text!r}"
-        ) from error
+            f"--compact-at takes message numbers from 1, such as 120,300; not {text!r}"
+        )
+    return [int(number) for number in numbers]
 
 
 def _new_name(session: Session, window: int) -> str:
     from uuid import uuid4
 
-    return f"{session.name}@{window}-{uuid4().hex[:6]}"
+    from langledger.replay.claims import readable
+
+    return f"{readable(session.name)}@{window}-{uuid4().hex[:6]}"
 
 
-def _reporter(*, as_json: bool) -> Callable[[int, int], None]:
-    """Return what tells the progress: a line now and then, to stderr."""
-    told = [0]
+def _reporter(
+    *, as_json: bool, now: Callable[[], float] = time.monotonic
+) -> Callable[[int, int], None]:
+    """Return what tells the progress: a line at each tenth, and where one takes long.
+
+    With ``--json`` and nobody at the terminal a short replay says nothing.
+    """
+    quiet = as_json and not (sys.stderr is not None and sys.stderr.isatty())
+    started = last = now()
+    tenths = 0
 
     def report(done: int, total: int) -> None:
-        tenth = done * 10 // total
-        if tenth > told[0] and (sys.stderr.isatty() or not as_json):
-            told[0] = tenth
+        nonlocal last, tenths
+        moment = now()
+        reached = done * 10 // total > tenths and (not quiet or moment - started >= _TOLD_EVERY)
+        if reached or moment - last >= _TOLD_EVERY:
+            last, tenths = moment, done * 10 // total
             progress(f"{done} of {total} messages")
 
     return report
@@ -141,22 +167,19 @@ def _as_json(result: Replay, session: Session) -> dict[str, Any]:
 
 
 def _print(result: Replay) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     from langledger.state.render import render_state
     from langledger.tokens import count_text
 
-    console = Console()
-    table = Table(title=f"{result.messages} messages ({result.format}), window {result.window:,}")
-    for name in ("at", "reason", "before", "after", "covered", "kept", "masked", "summary", "s"):
-        table.add_column(name, justify="left" if name in ("reason", "summary") else "right")
-    for done in result.compactions:
-        r = done.report
-        table.add_row(
-            str(done.index), r.reason, f"{r.tokens_before:,}", f"{r.tokens_after:,}",
-            str(r.covered), str(r.kept), str(r.masked), r.summariser, f"{r.seconds:.2f}",
-        )  # fmt: skip
-    console.print(table)
-    console.print(render_state(result.state, max_tokens=1500, count=count_text), markup=False)
-    console.print(f"\nthread {result.thread_id}: langledger show, state, compactions", markup=False)
+    names = ("at", "reason", "before", "after", "covered", "kept", "masked", "summary", "s")
+    rows = [
+        (str(done.index), r.reason, f"{r.tokens_before:,}", f"{r.tokens_after:,}", str(r.covered),
+         str(r.kept), str(r.masked), r.summariser, f"{r.seconds:.2f}")
+        for done in result.compactions
+        for r in (done.report,)
+    ]  # fmt: skip
+    echo(f"{result.messages} messages ({result.format}), window {result.window:,}\n")
+    echo(table(names, rows, left=("reason", "summary")) if rows else "no compaction was due")
+    state = render_state(result.state, max_tokens=1500, count=count_text)
+    echo(f"\n{state or EMPTY_STATE}")
+    # On a line of its own, so that it can be copied whole whatever its length.
+    echo(f"\nthe thread, for langledger show, state and compactions:\n{one_line(result.thread_id)}")

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langledger.cli.common import (
-    DatabaseUrl,
-    DataDir,
-    Json,
-    chosen_settings,
-    message_json,
-    print_json,
-)
-from langledger.errors import ConfigurationError
+from langledger.cli.common import MOST, DatabaseUrl, DataDir, Json, as_text, chosen_settings
+from langledger.cli.output import EMPTY_STATE, echo, message_json, one_line, print_json, progress
+from langledger.errors import LangLedgerError
+
+if TYPE_CHECKING:
+    from langledger.entries import Entry
+    from langledger.ledger import Ledger
 
 __all__ = ["register"]
 
-ThreadId = Annotated[str, typer.Argument(help="The thread, as `langledger threads` names it.")]
+_SHORT = 400  # characters of a message
+
+ThreadId = Annotated[
+    str, typer.Argument(callback=as_text, help="The thread, as `langledger threads` names it.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -30,60 +33,78 @@ def register(app: typer.Typer) -> None:
 
 
 def threads(
-    limit: Annotated[int, typer.Option(min=1, help="Most threads to list.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, help="Most threads to list.")] = 100,
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
-    """List the threads, the latest first."""
+    """List the threads, the latest first; incomplete is what a replay has not finished."""
     from langledger.ledger import Ledger
+    from langledger.operations import run
+    from langledger.replay.claims import unfinished
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
         rows = ledger.threads(limit=limit)
+        open_ones = run(unfinished(ledger.tenant), ledger.executor)
     if as_json:
-        print_json({"threads": rows})
+        listed = [{**row, "incomplete": row["thread_id"] in open_ones} for row in rows]
+        print_json({"threads": listed})
         return
     for row in rows:
-        when = f"{row['updated_at']:%Y-%m-%d %H:%M}"
-        typer.echo(
-            f"{when}  {row['entries']:>7} entries  {row['compactions']:>3} compactions  "
-            f"{row['thread_id']}"
+        mark = "incomplete  " if row["thread_id"] in open_ones else ""
+        echo(
+            f"{row['updated_at']:%Y-%m-%d %H:%M}  {row['entries']:>7} entries  "
+            f"{row['compactions']:>3} compactions  {mark}{one_line(row['thread_id'])}"
         )
+    if not rows:
+        progress("there are no threads yet")
 
 
 def show(
     thread_id: ThreadId,
-    after: Annotated[int, typer.Option(min=0, help="Start after this entry.")] = 0,
-    limit: Annotated[int, typer.Option(min=1, help="Most entries to show.")] = 50,
+    after: Annotated[int, typer.Option(min=0, max=MOST, help="Start after this entry.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, help="Most entries to show.")] = 50,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten long messages.")] = False,
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
     """Show a thread's entries."""
+    from langledger.entries import Location, history_page
     from langledger.ledger import Ledger
+    from langledger.operations import run
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        _require(ledger.count(thread_id), thread_id)
-        entries = ledger.history(thread_id, after=after, until=after + limit)
+        _require(ledger, thread_id)
+        page = history_page(Location(ledger.tenant, thread_id), after=after, limit=limit)
+        entries = run(page, ledger.executor)
+    if not entries:
+        progress(f"the thread has no entries after {after}")
     if as_json:
         shown = [
             {"entry_id": e.entry_id, "created_at": e.created_at, **message_json(e.message)}
             for e in entries
         ]
         print_json({"thread_id": thread_id, "entries": shown})
-        return
+    else:
+        _print(entries, full=full)
+
+
+def _print(entries: Sequence[Entry], *, full: bool) -> None:
     for entry in entries:
-        calls = [f"{c['name']}({c['args']})" for c in getattr(entry.message, "tool_calls", [])]
+        message = message_json(entry.message)
+        calls = [f"{call['name']}({call['args']})" for call in message.get("tool_calls", [])]
         text = "\n".join(part for part in (entry.message.text, *calls) if part)
-        if not full and len(text) > 400:
-            text = f"{text[:400]}... ({len(text):,} characters)"
-        typer.echo(f"#{entry.entry_id} {entry.role}\n{text}\n")
+        if not full and len(text) > _SHORT:
+            text = f"{text[:_SHORT]}... ({len(text):,} characters)"
+        echo(f"#{entry.entry_id} {entry.role}\n{text}\n")
 
 
 def state(
     thread_id: ThreadId,
-    at: Annotated[int | None, typer.Option(min=1, help="As it was after this entry.")] = None,
+    at: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="As it was after this entry.")
+    ] = None,
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
     as_json: Json = False,
@@ -94,12 +115,14 @@ def state(
     from langledger.tokens import count_text
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        _require(ledger.count(thread_id), thread_id)
+        _require(ledger, thread_id)
+        if at is not None and _is_past_end(ledger, thread_id, at):
+            progress(f"the thread ends before entry {at}; this is its state at the end")
         found = ledger.state(thread_id, at=at)
     if as_json:
         print_json({"thread_id": thread_id, "state": found.model_dump(mode="json")})
     else:
-        typer.echo(render_state(found, max_tokens=8000, count=count_text))
+        echo(render_state(found, max_tokens=8000, count=count_text) or EMPTY_STATE)
 
 
 def compactions(
@@ -112,23 +135,32 @@ def compactions(
     from langledger.ledger import Ledger
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        _require(ledger.count(thread_id), thread_id)
+        _require(ledger, thread_id)
         reports = ledger.compactions(thread_id)
     if as_json:
         found = [report.model_dump(mode="json") for report in reports]
         print_json({"thread_id": thread_id, "compactions": found})
         return
     for r in reports:
-        where = f" ({r.scope})" if r.scope else ""
-        typer.echo(
+        where = f" ({one_line(r.scope)})" if r.scope else ""
+        echo(
             f"{r.generation:>3}{where}  {r.reason}: {r.tokens_before:,} -> {r.tokens_after:,} of "
             f"{r.window:,} tokens; {r.covered} entries covered, {r.masked} masked, {r.kept} kept; "
             f"{r.summariser}, {r.model_calls} model calls, {r.seconds:.2f} s"
         )
+    if not reports:
+        progress("the thread has no compactions")
 
 
-def _require(entries: int, thread_id: str) -> None:
-    if not entries:
-        raise ConfigurationError(
-            f"there is no thread {thread_id!r}; `langledger threads` lists them"
-        )
+def _require(ledger: Ledger, thread_id: str) -> None:
+    if not ledger.count(thread_id):
+        raise LangLedgerError(f"there is no thread {thread_id!r}; `langledger threads` lists them")
+
+
+def _is_past_end(ledger: Ledger, thread_id: str, entry_id: int) -> bool:
+    """Tell whether a thread ends before this entry; the numbers in between may have gaps."""
+    from langledger.entries import Location, history_page
+    from langledger.operations import run
+
+    rest = history_page(Location(ledger.tenant, thread_id), after=entry_id - 1, limit=1)
+    return not run(rest, ledger.executor)

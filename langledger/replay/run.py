@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from langledger.compaction.middleware import LedgerMiddleware
 from langledger.compaction.records import CompactionReport
 from langledger.errors import ConfigurationError
 from langledger.ledger import Ledger
+from langledger.replay.claims import claimed, describe
 from langledger.replay.session import Session
 from langledger.state.records import WorkingState
 
@@ -89,22 +90,26 @@ def replay(
         session: What was recorded.
         ledger: Where the entries and compactions go.
         window: The model's context window, in tokens.
-        thread_id: The thread to write; it must be new.
+        thread_id: The thread to write; it must be new, or left by a replay that was killed.
         trigger: Share of the window that sets off a compaction.
         compact_at: Compact before these messages too, whatever the size.
         model: Writes summaries; None: extractive.
         progress: Told how many messages of how many are done.
 
     Raises:
-        ConfigurationError: The thread exists, or an index is outside the session.
+        ConfigurationError: The thread exists, or an option cannot be used; nothing is written.
+        SerializationError: A message holds a value that cannot be stored; nothing is written.
         NothingToShrinkError: The session cannot be lived within this window.
+
+    Whatever is raised, Ctrl-C included, the thread is removed, and a note on the error says so.
     """
     total = len(session.messages)
     wrong = [index for index in compact_at if not 0 < index <= total]
     if wrong:
         raise ConfigurationError(f"--compact-at {wrong[0]} is outside the session's 1 to {total}")
-    if ledger.count(thread_id):
-        raise ConfigurationError(f"the thread {thread_id!r} exists already; give another name")
+    middleware = ledger.middleware(
+        window=window, reserved_output=0, trigger=trigger, model=model, cwd=session.cwd
+    )
     result = Replay(
         thread_id=thread_id,
         format=session.format,
@@ -112,10 +117,18 @@ def replay(
         window=window,
         trigger=trigger,
     )
-    middleware = ledger.middleware(
-        window=window, reserved_output=0, trigger=trigger, model=model, cwd=session.cwd
-    )
-    player = _Player(ledger, middleware, result)
+    with claimed(ledger, thread_id, describe(session, window=window)):
+        _play(session, _Player(ledger, middleware, result), frozenset(compact_at), progress)
+    return result
+
+
+def _play(
+    session: Session,
+    player: _Player,
+    compact_at: Collection[int],
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    total = len(session.messages)
     for done, item in enumerate(session.messages):
         if done in compact_at:
             player.compact(done)
@@ -125,7 +138,6 @@ def replay(
     if total in compact_at:
         player.compact(total)
     player.finish(total)
-    return result
 
 
 class _Player:
@@ -136,6 +148,7 @@ class _Player:
         self._middleware = middleware
         self._result = result
         self._history: list[BaseMessage] = []
+        self._recorded = 0  # how many of them a call has made entries
         self._reports: list[CompactionReport] = []
         self._config = RunnableConfig(configurable={"thread_id": result.thread_id})
         self._runtime: Runtime[Any] = Runtime(stream_writer=self._listen)
@@ -143,8 +156,8 @@ class _Player:
     def live(self, index: int, message: BaseMessage, *, shown: bool) -> None:
         """Take in the next message; the model's own are what it answers to a call."""
         if not shown:  # the recorded agent's own summary: kept, never shown to ours
-            messages = [*self._history, message]  # in the order they were lived
-            self._ledger.append(messages, thread_id=self._result.thread_id, from_start=True)
+            messages = [*self._history[self._recorded :], message]  # in the order they were lived
+            self._ledger.append(messages, thread_id=self._result.thread_id)
         elif isinstance(message, AIMessage) and self._history:
             self._call(index, message)
             self._history.append(message)
@@ -179,6 +192,7 @@ class _Player:
         )
         with set_config_context(self._config) as context:
             context.run(self._middleware.wrap_model_call, request, handler)
+        self._recorded = len(self._history)
         while self._reports:
             self._note(index, self._reports.pop(0), sent)
         return sent

@@ -1,0 +1,39 @@
+-- name: hold
+-- Held until the transaction ends, also by the death of the process; PgBouncer in transaction mode
+-- keeps one connection for as long.
+SELECT pg_try_advisory_xact_lock(%(key)s::bigint) AS held
+
+-- name: keep_waiting
+-- A replay may take hours, in which nothing is said on the connection that holds its name.
+SELECT set_config(name, '0', true) FROM pg_settings
+WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')
+
+-- name: discard
+-- Removes a thread that a replay did not finish.
+WITH gone AS (
+    DELETE FROM {schema}.thread
+    WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+      AND metadata -> 'replay' -> 'complete' = 'false'::jsonb
+    RETURNING tenant, thread_key
+), entries AS (
+    DELETE FROM {schema}.entry e USING gone g
+    WHERE e.tenant = g.tenant AND e.thread_key = g.thread_key
+), compactions AS (
+    DELETE FROM {schema}.compaction c USING gone g
+    WHERE c.tenant = g.tenant AND c.thread_key = g.thread_key
+)
+SELECT tenant FROM gone
+
+-- name: claim
+INSERT INTO {schema}.thread (tenant, thread_key, thread_id, metadata)
+VALUES (%(tenant)s, %(thread_key)s, %(thread_id)s, %(metadata)s::jsonb)
+ON CONFLICT (tenant, thread_key) DO NOTHING
+RETURNING tenant
+
+-- name: complete
+UPDATE {schema}.thread SET metadata = jsonb_set(metadata, '{replay,complete}', 'true')
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+
+-- name: unfinished
+SELECT thread_id FROM {schema}.thread
+WHERE tenant = %(tenant)s AND metadata -> 'replay' -> 'complete' = 'false'::jsonb
