@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 from typing import cast
 
 from langchain_core.messages import (
@@ -94,8 +95,9 @@ class Session:
     def _is_start_of(self, messages: Sequence[BaseMessage]) -> bool:
         if self._marks != [_mark(message) for message in self._seen[-_WATCHED:]]:
             return False
-        pairs = zip(messages, self._seen, strict=False)
-        return all(new is old or _same(new, old) for new, old in pairs)
+        if all(map(is_, messages, self._seen)):  # the common case, at the speed of C
+            return True
+        return all(map(_same, messages, self._seen))
 
     def extend(self, messages: Sequence[BaseMessage], new: Sequence[Tracked]) -> None:
         """Take in messages that follow those seen."""
@@ -251,7 +253,7 @@ def _mark(message: BaseMessage) -> tuple[int, ...]:
 
 
 def _same(new: BaseMessage, old: BaseMessage) -> bool:
-    return type(new) is type(old) and new.__dict__ == old.__dict__
+    return new is old or (type(new) is type(old) and new.__dict__ == old.__dict__)
 
 
 def _opening() -> HumanMessage:

@@ -299,7 +299,7 @@ class Step:
 
 def follow(session: Session, rows: Sequence[Row]) -> bool:
     """Adopt a compaction that another process made, where it belongs here and does no less."""
-    present = set(session.present)
+    present = set(session.present) if rows else set[int]()
     for row in rows:
         cut = cut_of(row)
         session.highest = max(session.highest, cut.generation)
