@@ -252,10 +252,12 @@ def history(
     before = pack_id(target.checkpoint_id) + b"\x00"
     stored: dict[tuple[str, str], Stored] = {}
     start: Target | None = None
+    items: ThreadItems | None = None
     while gathering.missing:
         items, rows = yield from read(
             cache,
             target,
+            items=items,
             checkpoint_ns=target.checkpoint_ns,
             before=before,
             limit=_CHAIN,

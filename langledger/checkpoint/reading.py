@@ -121,18 +121,24 @@ def sorted_out(location: Location, logs: Iterable[tuple[str, bytes]]) -> dict[Ke
 
 
 def read(
-    cache: Cache, target: Target, *, entries: bool = True, **which: Any
+    cache: Cache,
+    target: Target,
+    *,
+    items: ThreadItems | None = None,
+    entries: bool = True,
+    **which: Any,
 ) -> Operation[tuple[ThreadItems, list[Row]]]:
     """Read stretches of a log, newest first, and the entries they need beyond those known.
 
     Args:
         cache: What is known.
         target: The thread.
+        items: What earlier reads of the same call returned.
         entries: Read entries too.
         which: Parameters of ``read_checkpoints`` that say which.
     """
     keys = target.location.keys
-    items = cache.items(keys["thread_key"])
+    items = items or cache.items(keys["thread_key"])
     rows = yield from fetch(
         _queries["read"],
         **{
@@ -192,9 +198,15 @@ def newest(
     oldest = bound
     limit = 1 + count // _STRETCH
     found: list[Stored] = []
+    items: ThreadItems | None = None
     while True:
         items, rows = yield from read(
-            cache, target, checkpoint_ns=target.checkpoint_ns, before=oldest, limit=limit
+            cache,
+            target,
+            items=items,
+            checkpoint_ns=target.checkpoint_ns,
+            before=oldest,
+            limit=limit,
         )
         stretches = sorted_out(target.location, logs_in(rows)).values()
         visible = [s for s in stretches if s.is_visible]
