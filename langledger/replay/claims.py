@@ -120,8 +120,10 @@ def _held(dsn: str, location: Location) -> Generator[None]:
     try:
         with translated():
             connection.execute("BEGIN")
-            connection.execute(_queries["keep_waiting"])
             row = connection.execute(_queries["hold"], {"key": key}).fetchone()
+            # Last, and without parameters: a statement with some would keep its snapshot open,
+            # and with it every dead row version of the database from being cleared away.
+            connection.execute(_queries["keep_waiting"])
         if not row or not row["held"]:
             raise ConfigurationError(
                 f"another replay is writing the thread {location.thread_id!r} now; "
