@@ -8,15 +8,20 @@ Stored bytes start with one header byte::
 
 from __future__ import annotations
 
-import threading
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
+from typing import Generic, TypeVar
 
 import zstandard
 
 from langledger.errors import SerializationError
 
 __all__ = ["EXACT_JSON", "compress", "decompress"]
+
+T = TypeVar("T")
 
 EXACT_JSON = "langledger.json"
 
@@ -40,8 +45,8 @@ def compress(kind: str, payload: bytes) -> bytes:
     name = b"" if code else _name_bytes(kind)
     # What carries a cipher's name ("msgpack+aes") is encrypted, and does not shrink.
     if len(payload) >= _MIN_COMPRESSED and "+" not in kind:
-        compressor = _local.small if len(payload) <= _SMALL else _local.large
-        packed = compressor.compress(payload)
+        with (_small if len(payload) <= _SMALL else _large).one() as compressor:
+            packed = compressor.compress(payload)
         if len(packed) < len(payload):
             return bytes([_ZSTD | code]) + name + packed
     return bytes([code]) + name + payload
@@ -62,7 +67,8 @@ def decompress(body: bytes) -> tuple[str, bytes]:
             kind, rest = rest[1 : 1 + rest[0]].decode(), rest[1 + rest[0] :]
         compression = header & 0xF0
         if compression == _ZSTD:
-            return kind, _local.decompressor.decompress(rest)
+            with _decompressors.one() as decompressor:
+                return kind, decompressor.decompress(rest)
         if compression == 0:
             return kind, rest
     except (IndexError, KeyError, UnicodeDecodeError, zstandard.ZstdError) as error:
@@ -77,35 +83,63 @@ def _name_bytes(kind: str) -> bytes:
     return bytes([len(name)]) + name
 
 
+class _Spares(Generic[T]):
+    """Objects that one thread at a time may use, and that take long to make.
+
+    Not one a thread: LangGraph starts new threads for each run.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._spare: deque[T] = deque()
+
+    @contextmanager
+    def one(self) -> Generator[T]:
+        """Lend one out."""
+        try:
+            lent = self._spare.pop()
+        except IndexError:
+            lent = self._make()
+        try:
+            yield lent
+        finally:
+            self._spare.append(lent)
+
+
 @cache
-def _dictionary() -> zstandard.ZstdCompressionDict:
-    return zstandard.ZstdCompressionDict(
-        files("langledger.entries").joinpath("dictionary_1.bin").read_bytes()
-    )
+def _dictionary(level: int) -> zstandard.ZstdCompressionDict:
+    """Return the dictionary, made ready for a level; each level needs its own."""
+    data = files("langledger.entries").joinpath("dictionary_1.bin").read_bytes()
+    dictionary = zstandard.ZstdCompressionDict(data)
+    if level:
+        dictionary.precompute_compress(compression_params=_parameters(level))
+    return dictionary
 
 
-def _compressor(level: int) -> zstandard.ZstdCompressor:
+def _parameters(level: int) -> zstandard.ZstdCompressionParameters:
     # Frames carry neither magic number, checksum nor dictionary id: our header byte and
     # PostgreSQL's own checksums do that work.
-    parameters = zstandard.ZstdCompressionParameters.from_level(
+    return zstandard.ZstdCompressionParameters.from_level(
         level,
         format=zstandard.FORMAT_ZSTD1_MAGICLESS,
         write_content_size=True,
         write_checksum=False,
         write_dict_id=False,
     )
-    return zstandard.ZstdCompressor(dict_data=_dictionary(), compression_params=parameters)
 
 
-class _Local(threading.local):
-    """One set a thread: they are not safe to share, and loading the dictionary takes time."""
-
-    def __init__(self) -> None:
-        self.small = _compressor(6)
-        self.large = _compressor(3)
-        self.decompressor = zstandard.ZstdDecompressor(
-            dict_data=_dictionary(), format=zstandard.FORMAT_ZSTD1_MAGICLESS
-        )
+def _compressor(level: int) -> zstandard.ZstdCompressor:
+    return zstandard.ZstdCompressor(
+        dict_data=_dictionary(level), compression_params=_parameters(level)
+    )
 
 
-_local = _Local()
+def _decompressor() -> zstandard.ZstdDecompressor:
+    return zstandard.ZstdDecompressor(
+        dict_data=_dictionary(0), format=zstandard.FORMAT_ZSTD1_MAGICLESS
+    )
+
+
+_small = _Spares(lambda: _compressor(6))
+_large = _Spares(lambda: _compressor(3))
+_decompressors = _Spares(_decompressor)
