@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 from langchain_core.messages import BaseMessage
 
 from langledger import entries
+from langledger.arguments import check_tenant, check_text, check_whole
 from langledger.compaction import history, records
 from langledger.compaction.records import CompactionReport
 from langledger.config import Settings, load_settings
@@ -25,6 +26,7 @@ from langledger.state.records import WorkingState
 __all__ = ["AsyncLedger", "Ledger"]
 
 T = TypeVar("T")
+D = TypeVar("D", Database, AsyncDatabase)
 
 
 class Ledger(Parts):
@@ -37,7 +39,8 @@ class Ledger(Parts):
         database: An open or unopened pool; closed with the ledger.
         tenant: Whose rows are read and written.
         server: The embedded server the pool connects to; stopped with the ledger.
-        setup: Bring the schema up to date when opened.
+        setup: Bring the schema up to date when opened. Without it, run
+            `langledger db upgrade` once before.
     """
 
     def __init__(
@@ -76,17 +79,13 @@ class Ledger(Parts):
                 none for a schema that is up to date.
 
         Raises:
-            ConfigurationError: The DSN is not readable, or both DSN and ``data_dir`` are given.
+            ConfigurationError: An argument is not usable, the DSN for one, or both DSN and
+                ``data_dir`` are given.
             MissingDependencyError: No DSN, and the extra ``local`` is not installed.
             EmbeddedPostgresError: The embedded server cannot be started.
         """
-        server = _server(dsn, data_dir)
-        database = Database(
-            _address(dsn, server),
-            schema=schema,
-            max_size=pool_size,
-            trouble=server and server.trouble,
-        )
+        check_tenant(tenant)
+        database, server = _pooled(Database, dsn, data_dir, schema=schema, pool_size=pool_size)
         return cls(database, tenant=tenant, server=server, setup=setup)
 
     @classmethod
@@ -98,7 +97,7 @@ class Ledger(Parts):
             tenant=chosen.tenant,
             schema=chosen.db_schema,
             pool_size=chosen.pool_size,
-            data_dir=None if chosen.database_url else chosen.data_dir,
+            data_dir=chosen.data_dir if chosen.database_url is None else None,
         )
 
     @property
@@ -135,7 +134,11 @@ class Ledger(Parts):
         self.close()
 
     def for_tenant(self, tenant: str) -> Ledger:
-        """Return a ledger of another tenant on the same connections; it need not be closed."""
+        """Return a ledger of another tenant on the same connections; it need not be closed.
+
+        Raises:
+            ConfigurationError: There is no tenant.
+        """
         return Ledger(self._database, tenant=tenant, setup=False)
 
     def append(
@@ -174,6 +177,8 @@ class Ledger(Parts):
 
     def state(self, thread_id: str, *, at: int | None = None) -> WorkingState:
         """Return a thread's working state, now or as it was after entry ``at``."""
+        if at is not None:
+            check_whole("at", at)
         return self._run(history.state_of(self._at(thread_id), at=at))
 
     def compactions(self, thread_id: str) -> list[CompactionReport]:
@@ -194,7 +199,8 @@ class AsyncLedger(Parts):
         database: An open or unopened pool; closed with the ledger.
         tenant: Whose rows are read and written.
         server: The embedded server the pool connects to; stopped with the ledger.
-        setup: Bring the schema up to date when opened.
+        setup: Bring the schema up to date when opened. Without it, run
+            `langledger db upgrade` once before.
     """
 
     def __init__(
@@ -225,13 +231,8 @@ class AsyncLedger(Parts):
 
         See :meth:`Ledger.from_conn_string`. Starting the embedded server blocks.
         """
-        server = _server(dsn, data_dir)
-        database = AsyncDatabase(
-            _address(dsn, server),
-            schema=schema,
-            max_size=pool_size,
-            trouble=server and server.trouble,
-        )
+        check_tenant(tenant)
+        database, server = _pooled(AsyncDatabase, dsn, data_dir, schema=schema, pool_size=pool_size)
         return cls(database, tenant=tenant, server=server, setup=setup)
 
     @property
@@ -268,7 +269,11 @@ class AsyncLedger(Parts):
         await self.close()
 
     def for_tenant(self, tenant: str) -> AsyncLedger:
-        """Return a ledger of another tenant on the same connections; it need not be closed."""
+        """Return a ledger of another tenant on the same connections; it need not be closed.
+
+        Raises:
+            ConfigurationError: There is no tenant.
+        """
         return AsyncLedger(self._database, tenant=tenant, setup=False)
 
     async def append(
@@ -309,6 +314,8 @@ class AsyncLedger(Parts):
 
     async def state(self, thread_id: str, *, at: int | None = None) -> WorkingState:
         """Return a thread's working state, now or as it was after entry ``at``."""
+        if at is not None:
+            check_whole("at", at)
         return await self._run(history.state_of(self._at(thread_id), at=at))
 
     async def compactions(self, thread_id: str) -> list[CompactionReport]:
@@ -319,20 +326,30 @@ class AsyncLedger(Parts):
         return await arun(operation, self._database)
 
 
-def _server(dsn: str | None, data_dir: str | Path | None) -> EmbeddedServer | None:
-    """Return the embedded server, started, where no other is named."""
-    if dsn is None:
-        folder = Path(data_dir) if data_dir is not None else load_settings().data_dir
-        return start_embedded(folder)
-    if data_dir is not None:
-        raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")
-    if not dsn.strip():  # libpq would connect to whatever its defaults are
-        raise ConfigurationError("the DSN is empty: give postgresql://..., or none at all")
-    return None
+def _pooled(
+    kind: type[D], dsn: str | None, data_dir: str | Path | None, *, schema: str, pool_size: int
+) -> tuple[D, EmbeddedServer | None]:
+    """Return a pool that is not open yet, and the embedded server, started, if it is on that."""
+    check_whole("pool_size", pool_size, least=1)
+    if dsn is not None:
+        if data_dir is not None:
+            raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")
+        return kind(dsn, schema=schema, max_size=pool_size), None
+    server = start_embedded(_folder(data_dir))
+    try:
+        database = kind(server.dsn, schema=schema, max_size=pool_size, trouble=server.trouble)
+    except BaseException:
+        server.stop()
+        raise
+    return database, server
 
 
-def _address(dsn: str | None, server: EmbeddedServer | None) -> str:
-    return server.dsn if server is not None else dsn or ""
+def _folder(data_dir: str | Path | None) -> Path:
+    if data_dir is None:
+        return load_settings().data_dir
+    if isinstance(data_dir, Path):
+        return data_dir
+    return Path(check_text("data_dir", data_dir))  # an empty one would be where we are
 
 
 def _dsn_of(settings: Settings) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from langledger.arguments import check_tenant
 from langledger.compaction.middleware import LedgerMiddleware
 from langledger.compaction.node import CompactionNode
 from langledger.compaction.options import CompactionOptions
@@ -25,7 +26,7 @@ class Parts:
 
     def __init__(self, executor: Database | AsyncDatabase, *, tenant: str) -> None:
         self._executor = executor
-        self._tenant = tenant
+        self._tenant = check_tenant(tenant)
 
     @property
     def executor(self) -> Executor:

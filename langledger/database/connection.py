@@ -12,6 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import PGconn, Ping
 from psycopg.rows import dict_row
 
+from langledger.arguments import check_text
 from langledger.database.failures import translated
 from langledger.errors import ConfigurationError, DatabaseError
 
@@ -48,6 +49,9 @@ class StaleConnectionError(psycopg.OperationalError):
 
 
 def _parsed(dsn: str) -> dict[str, Any]:
+    if not check_text("the DSN", dsn, empty=True).strip():
+        # libpq would connect to whatever its defaults are.
+        raise ConfigurationError("the DSN is empty: give postgresql://...")
     try:
         return dict(conninfo_to_dict(dsn))
     except psycopg.ProgrammingError:
@@ -61,7 +65,7 @@ def conninfo(dsn: str) -> str:
     """Return the connection string with our defaults for what the DSN leaves open.
 
     Raises:
-        ConfigurationError: When libpq cannot read the DSN.
+        ConfigurationError: When it is empty, or libpq cannot read it.
     """
     return make_conninfo("", **{**_DEFAULTS, **_parsed(dsn)})
 

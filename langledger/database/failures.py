@@ -5,6 +5,7 @@ Error codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -35,6 +36,34 @@ _REFUSED = {
     "53200": "the server is out of memory; nothing was written",
     "57014": "the statement was cancelled (statement_timeout or an administrator)",
 }
+
+
+# While a connection is being made libpq gives no code, only the server's words; those are of
+# its own language, so what is not recognised is passed on as it is.
+_AT_THE_DOOR = re.compile(r"FATAL: +(.*)")
+_ADVICE = (
+    (
+        re.compile(r"is (starting up|shutting down)|in recovery mode|not (yet )?accepting"),
+        "it is starting up or shutting down: try again in a moment",
+    ),
+    (
+        re.compile(r"too many (clients|connections)|connection slots"),
+        "lower pool_size or raise max_connections",
+    ),
+    (
+        re.compile(r"database .* does not exist|no such database"),
+        "create the database, or correct its name in the DSN",
+    ),
+    (
+        re.compile(r"role .* does not exist|not permitted to log in|no such user"),
+        "create the role, or correct the user in the DSN",
+    ),
+    (
+        re.compile(r"password|authentication|pg_hba\.conf"),
+        "check user and password in the DSN, and the server's pg_hba.conf",
+    ),
+    (re.compile(""), "check database, user and password in the DSN"),
+)
 
 
 def real_error(error: BaseException) -> BaseException:
@@ -71,16 +100,25 @@ def translate(error: psycopg.Error) -> DatabaseError:
     if isinstance(error, PoolClosed):
         return DatabaseError("the database is not open: use it in a with statement or call open()")
     if state in _NOT_SET_UP:
-        return NotSetUpError(f"{said}: run `langledger db upgrade` or call setup()")
+        return NotSetUpError(
+            f"{said}: run `langledger db upgrade`, or open the ledger with setup=True; "
+            "of a checkpointer call setup()"
+        )
     if state in _UNAVAILABLE:
         return DatabaseUnavailableError(f"{_UNAVAILABLE[state]} ({said})")
     if is_lost(error):
-        return DatabaseUnavailableError(
-            f"PostgreSQL cannot be reached; check the DSN and that the server is up ({said})"
-        )
+        return DatabaseUnavailableError(_unreached(state, said))
     if state in _REFUSED:
         return DatabaseError(f"{_REFUSED[state]} ({said})")
     return DatabaseError(f"PostgreSQL refused a statement: {said}")
+
+
+def _unreached(state: str, said: str) -> str:
+    door = None if state else _AT_THE_DOOR.search(said)
+    if door is None:
+        return f"PostgreSQL cannot be reached; check the DSN and that the server is up ({said})"
+    advice = next(advice for pattern, advice in _ADVICE if pattern.search(door[1]))
+    return f"the server is up, but refuses the connection: {door[1]}; {advice}"
 
 
 @contextmanager

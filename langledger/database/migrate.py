@@ -93,12 +93,13 @@ def status(dsn: str, *, schema: str = "langledger") -> Status:
     """Tell how far a database is; reads only.
 
     Raises:
-        MigrationError: When what was applied is not what this version would have applied.
+        MigrationError: When what was applied is not what this version would have applied, or
+            the role may not read it.
         SchemaTooNewError: When a newer langledger was here.
         DatabaseUnavailableError: When the server cannot be reached.
     """
     known = load_migrations()
-    with connections.connect(dsn) as connection, _reporting():
+    with connections.connect(dsn) as connection, _reading(schema):
         missing = _missing(connection, schema, known)
     return Status(
         version=len(known) - len(missing),
@@ -128,10 +129,11 @@ def migrate(
         DatabaseUnavailableError: When the server cannot be reached.
     """
     known = load_migrations() if migrations is None else migrations
-    with connections.connect(dsn) as connection, _reporting():
-        if not _missing(connection, schema, known):
-            return []
-        with connection.transaction():
+    with connections.connect(dsn) as connection:
+        with _reading(schema):
+            if not _missing(connection, schema, known):
+                return []
+        with _changing(), connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
             missing = _missing(connection, schema, known)
             if missing:
@@ -247,7 +249,20 @@ def _apply(connection: psycopg.Connection[Row], schema: str, migration: Migratio
 
 
 @contextmanager
-def _reporting() -> Generator[None]:
+def _reading(schema: str) -> Generator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        if error.sqlstate == _PRIVILEGE:
+            raise MigrationError(
+                f"the role may not read the schema {schema!r} ({error.diag.message_primary}): "
+                "grant it USAGE on the schema and rights on its tables, or use the owner's DSN"
+            ) from error
+        raise translate(error) from error
+
+
+@contextmanager
+def _changing() -> Generator[None]:
     try:
         yield
     except psycopg.Error as error:

@@ -2,30 +2,29 @@
 
 A batch is one round trip: its statements go out in one pipeline, in one
 transaction. Nothing depends on session state, so PgBouncer in transaction mode may
-stand in between.
+stand in between. A forked child leaves its parent's connections alone and opens its own
+when it first needs one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 import time
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import psycopg
-import stamina
-from psycopg import AsyncConnection, AsyncCursor, Connection, Cursor
-from psycopg.adapt import AdaptersMap
-from psycopg.sql import Composed
+from psycopg import AsyncConnection, Connection
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from langledger.database import connection as connections
-from langledger.database.failures import is_lost, is_rolled_back, real_error, translated
-from langledger.database.migrate import migrate
-from langledger.database.queries import Renderer
-from langledger.errors import ConfigurationError, DatabaseError, DatabaseUnavailableError
+from langledger.database.batches import Statements, arun_batch, run_batch
+from langledger.database.failures import real_error
+from langledger.database.pool_base import NOT_OPEN, PoolBase
+from langledger.errors import DatabaseError
 
 if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
     from langledger.operations import Batch, Row
@@ -33,110 +32,21 @@ if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
 __all__ = ["AsyncDatabase", "Database"]
 
 T = TypeVar("T")
-_Statements: TypeAlias = list[tuple[bytes | Composed, Any]]
 
 
-class _Base:
-    """What the blocking and the awaited pool have in common."""
+class _Pool(ConnectionPool[Connection["Row"]]):
+    """A pool that is not taken down by a forked child, which has none of its threads."""
 
-    def __init__(
-        self,
-        dsn: str,
-        *,
-        schema: str = "langledger",
-        min_size: int = 0,
-        max_size: int = 10,
-        timeout: float = 30.0,
-        trouble: Callable[[], str | None] | None = None,
-    ) -> None:
-        if not 0 <= min_size <= max_size or max_size < 1 or timeout <= 0:
-            raise ConfigurationError(
-                "a pool needs 0 <= min_size <= max_size, max_size >= 1 and timeout > 0 seconds"
-            )
-        self.dsn = dsn
-        self.schema = schema
-        self.timeout = timeout
-        self.max_size = max_size
-        self._min_size = min_size
-        self._trouble = trouble
-        self._conninfo = connections.conninfo(dsn)
-        self._renderer = Renderer(schema)
-        self._adapters: AdaptersMap | None = None
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.opened_by = os.getpid()
+        super().__init__(*args, **kwargs)
 
-    def __repr__(self) -> str:
-        where = connections.address(self.dsn)
-        return f"<{type(self).__name__} {where} schema={self.schema!r}>"
-
-    def _statements(self, batch: Batch) -> _Statements:
-        return [(self._renderer.render(query.sql), query.params) for query in batch.queries]
-
-    def _options(self) -> dict[str, Any]:
-        return connections.options(self._adapters)
-
-    def _retrying(self, on: Callable[[Exception], bool]) -> Any:
-        return stamina.retry_context(
-            on=on,
-            attempts=None,
-            timeout=self.timeout,
-            wait_initial=0.05,
-            wait_max=2.0,
-            wait_jitter=0.1,
-        )
-
-    def _attempts(self, batch: Batch) -> Any:
-        """Iterate over the tries of a batch.
-
-        A batch that must not run twice is not sent twice: it is tried again only where
-        nothing was sent, or the server undid everything.
-        """
-        return self._retrying(
-            lambda error: (
-                isinstance(error, connections.StaleConnectionError)
-                or is_rolled_back(error)
-                or (batch.repeatable and is_lost(error))
-            )
-        )
-
-    @contextmanager
-    def _reporting(self) -> Generator[None]:
-        """Raise psycopg's errors as ours, with the reason for an outage where it is known."""
-        try:
-            with translated():
-                yield
-        except DatabaseUnavailableError as error:
-            reason = self._trouble() if self._trouble is not None else None
-            if reason is None:
-                raise
-            raise DatabaseUnavailableError(f"{reason} ({error})") from error
-
-    def _probe(self) -> None:
-        """Connect once: a wrong DSN is found now, and so are the types of this database."""
-        for attempt in self._retrying(self._is_starting):
-            with attempt:
-                self._adapters = connections.load_adapters(self.dsn)
-
-    def _is_starting(self, error: Exception) -> bool:
-        return isinstance(error, DatabaseUnavailableError) and connections.is_starting(self.dsn)
-
-    def _migrate(self) -> bool:
-        applied = migrate(self.dsn, schema=self.schema)
-        if applied:
-            self._probe()  # the extension may be new, and with it its types
-        return bool(applied)
-
-    def _explain(self, error: PoolTimeout) -> NoReturn:
-        """Say why no connection could be had: the pool knows only that it waited."""
-        try:
-            connections.connect(self.dsn).close()
-        except DatabaseError as cause:
-            raise cause from error
-        raise DatabaseUnavailableError(
-            f"all {self.max_size} connections were busy for {self.timeout:g} s: raise max_size "
-            "(LANGLEDGER_POOL_SIZE), or find what holds them"
-        ) from error
+    def __del__(self) -> None:
+        if self.opened_by == os.getpid():
+            super().__del__()
 
 
-class Database(_Base):
+class Database(PoolBase):
     """A pool of connections to one schema of one database; blocking.
 
     Args:
@@ -151,7 +61,17 @@ class Database(_Base):
         ConfigurationError: When an argument is out of range or the DSN is not readable.
     """
 
-    _pool: ConnectionPool[Connection[Row]] | None = None
+    _pool: _Pool | None = None
+    _parents: _Pool | None = None  # kept in a forked child, where ending it could block
+    _inherited: threading.Lock | None = None
+
+    def after_fork(self) -> None:
+        """Leave the parent's connections alone, in a child; psycopg closes none of them there."""
+        if self._pool is not None:
+            self._parents, self._pool = self._pool, None
+        elif self._inherited is None:
+            return
+        self._inherited = threading.Lock()
 
     def open(self) -> Self:
         """Connect, and return self; does nothing when it is open.
@@ -161,7 +81,7 @@ class Database(_Base):
         """
         if self._pool is None:
             self._probe()
-            self._pool = ConnectionPool(
+            self._pool = _Pool(
                 self._conninfo,
                 kwargs=self._options,
                 min_size=self._min_size,
@@ -170,11 +90,12 @@ class Database(_Base):
                 reconnect_timeout=self.timeout,
                 open=True,
             )
+            self._inherited = None
         return self
 
     def close(self) -> None:
         """Close every connection; does nothing when it is closed."""
-        pool, self._pool = self._pool, None
+        pool, self._pool, self._inherited = self._pool, None, None
         if pool is not None:
             pool.close()
 
@@ -221,23 +142,31 @@ class Database(_Base):
         """Run :meth:`execute` in a worker thread."""
         return await asyncio.to_thread(self.execute, batch)
 
-    def _try(self, statements: _Statements, deadline: float) -> list[list[Row]]:
-        if self._pool is None:
-            raise DatabaseError(_NOT_OPEN)
+    def _try(self, statements: Statements, deadline: float) -> list[list[Row]]:
+        pool = self._opened()
         try:
-            with self._pool.connection(timeout=_left(deadline)) as connection:
+            with pool.connection(timeout=_left(deadline)) as connection:
                 connections.check_alive(connection)
-                return _run(connection, statements)
+                return run_batch(connection, statements)
         except connections.StaleConnectionError:
-            self._pool.check()  # where one is dead, its neighbours mostly are
+            pool.check()  # where one is dead, its neighbours mostly are
             raise
         except PoolTimeout as error:
             self._explain(error)
         except psycopg.errors.PipelineAborted as error:
             raise real_error(error) from None
 
+    def _opened(self) -> _Pool:
+        inherited = self._inherited
+        if inherited is not None:
+            with inherited:
+                self.open()
+        if self._pool is None:
+            raise DatabaseError(NOT_OPEN)
+        return self._pool
 
-class AsyncDatabase(_Base):
+
+class AsyncDatabase(PoolBase):
     """The same as :class:`Database`, for code that runs in an event loop.
 
     Its connections belong to the loop it was opened in. ``execute`` may be called from
@@ -246,6 +175,16 @@ class AsyncDatabase(_Base):
 
     _pool: AsyncConnectionPool[AsyncConnection[Row]] | None = None
     _loop: asyncio.AbstractEventLoop | None = None
+    _parents: AsyncConnectionPool[AsyncConnection[Row]] | None = None
+    _inherited: asyncio.Lock | None = None
+
+    def after_fork(self) -> None:
+        """Leave the parent's connections and event loop alone, in a child."""
+        if self._pool is not None:
+            self._parents, self._pool, self._loop = self._pool, None, None
+        elif self._inherited is None:
+            return
+        self._inherited = asyncio.Lock()
 
     async def open(self) -> Self:
         """Connect, and return self; does nothing when it is open.
@@ -267,11 +206,12 @@ class AsyncDatabase(_Base):
             )
             await pool.open()
             self._pool = pool
+            self._inherited = None
         return self
 
     async def close(self) -> None:
         """Close every connection; does nothing when it is closed."""
-        pool, self._pool = self._pool, None
+        pool, self._pool, self._loop, self._inherited = self._pool, None, None, None
         if pool is not None:
             await pool.close()
 
@@ -315,15 +255,14 @@ class AsyncDatabase(_Base):
         """
         return self._wait(lambda: self.aexecute(batch))
 
-    async def _try(self, statements: _Statements, deadline: float) -> list[list[Row]]:
-        if self._pool is None:
-            raise DatabaseError(_NOT_OPEN)
+    async def _try(self, statements: Statements, deadline: float) -> list[list[Row]]:
+        pool = await self._opened()
         try:
-            async with self._pool.connection(timeout=_left(deadline)) as connection:
+            async with pool.connection(timeout=_left(deadline)) as connection:
                 connections.check_alive(connection)
-                return await _arun(connection, statements)
+                return await arun_batch(connection, statements)
         except connections.StaleConnectionError:
-            await self._pool.check()
+            await pool.check()
             raise
         except PoolTimeout as error:
             await asyncio.to_thread(self._explain, error)
@@ -331,8 +270,19 @@ class AsyncDatabase(_Base):
         except psycopg.errors.PipelineAborted as error:
             raise real_error(error) from None
 
+    async def _opened(self) -> AsyncConnectionPool[AsyncConnection[Row]]:
+        inherited = self._inherited
+        if inherited is not None:
+            async with inherited:
+                await self.open()
+        if self._pool is None:
+            raise DatabaseError(NOT_OPEN)
+        return self._pool
+
     def _wait(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        if self._loop is _running_loop():
+        if self._loop is None and self._inherited is None:
+            raise DatabaseError(NOT_OPEN)
+        if self._loop is not None and self._loop is _running_loop():
             raise RuntimeError(
                 "a blocking call in the event loop would wait for itself: "
                 "await the async method (aexecute, ainvoke, ...) instead"
@@ -348,9 +298,6 @@ class AsyncDatabase(_Base):
         return asyncio.run_coroutine_threadsafe(function(), self._loop)
 
 
-_NOT_OPEN = "the database is not open: use it in a with statement, or call open() first"
-
-
 def _left(deadline: float) -> float:
     return max(0.05, deadline - time.monotonic())
 
@@ -360,36 +307,3 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
-
-
-# The transaction is explicit, though a pipeline is one by itself: an error of ours between
-# two statements must not commit those that were already sent. Rows travel in binary, which
-# halves a bytea.
-
-
-def _run(connection: Connection[Row], statements: _Statements) -> list[list[Row]]:
-    if len(statements) == 1:
-        return [_rows(connection.execute(*statements[0], binary=True))]
-    with connection.pipeline():
-        connection.execute("BEGIN")
-        cursors = [connection.execute(*statement, binary=True) for statement in statements]
-        connection.execute("COMMIT")
-    return [_rows(cursor) for cursor in cursors]
-
-
-def _rows(cursor: Cursor[Row]) -> list[Row]:
-    return cursor.fetchall() if cursor.description else []
-
-
-async def _arun(connection: AsyncConnection[Row], statements: _Statements) -> list[list[Row]]:
-    if len(statements) == 1:
-        return [await _arows(await connection.execute(*statements[0], binary=True))]
-    async with connection.pipeline():
-        await connection.execute("BEGIN")
-        cursors = [await connection.execute(*statement, binary=True) for statement in statements]
-        await connection.execute("COMMIT")
-    return [await _arows(cursor) for cursor in cursors]
-
-
-async def _arows(cursor: AsyncCursor[Row]) -> list[Row]:
-    return await cursor.fetchall() if cursor.description else []

@@ -23,6 +23,7 @@ from typing import LiteralString, cast
 
 from psycopg.sql import SQL, Composable, Composed, Identifier
 
+from langledger.arguments import check_text
 from langledger.errors import ConfigurationError
 
 __all__ = ["Renderer", "load_queries", "parse_queries"]
@@ -71,7 +72,7 @@ class Renderer:
     """
 
     def __init__(self, schema: str) -> None:
-        if not _SCHEMA.fullmatch(schema):
+        if not _SCHEMA.fullmatch(check_text("schema", schema)):
             raise ConfigurationError(
                 f"schema {schema!r} is not usable: take letters, digits and _, at most 63 of them"
             )

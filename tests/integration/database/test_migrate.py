@@ -147,10 +147,14 @@ def test_a_role_that_may_create_nothing_can_use_a_database_that_is_ready(
         Database(plain_role).setup()
 
     Database(empty_dsn).setup()
+    for look in (status, migrate):
+        with pytest.raises(MigrationError, match="may not read the schema 'langledger' .*grant"):
+            look(plain_role)
     with connect(empty_dsn) as connection:
         connection.execute("GRANT USAGE ON SCHEMA langledger TO plain")
         connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA langledger TO plain")
     Database(plain_role).setup()
+    assert status(plain_role).pending == ()
 
 
 def test_a_server_without_pgvector_is_told_what_to_install(empty_dsn: str) -> None:

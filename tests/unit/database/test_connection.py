@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
@@ -34,9 +36,38 @@ def test_a_pool_shows_no_password() -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"max_size": 0}, {"min_size": -1}, {"min_size": 5, "max_size": 4}, {"timeout": 0}],
+    ("options", "said"),
+    [
+        ({"max_size": 0}, "max_size must be at least 1"),
+        ({"max_size": "x"}, "max_size must be a whole number, not 'x'"),
+        ({"min_size": -1}, "min_size must be at least 0"),
+        ({"min_size": 5, "max_size": 4}, "min_size must be at most 4"),
+        ({"timeout": 0}, "timeout must be a number of seconds above 0"),
+        ({"timeout": "x"}, "timeout must be a number of seconds above 0"),
+        ({"timeout": float("nan")}, "timeout must be a number of seconds above 0"),
+        ({"timeout": float("inf")}, "timeout must be a number of seconds above 0"),
+        ({"schema": 5}, "schema must be a non-empty string"),
+        ({"schema": ""}, "schema must be a non-empty string"),
+    ],
 )
-def test_sizes_out_of_range_are_refused(options: dict[str, int]) -> None:
-    with pytest.raises(ConfigurationError, match="a pool needs"):
+def test_sizes_out_of_range_are_refused(options: Any, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
         Database("postgresql://h/d", **options)
+
+
+@pytest.mark.parametrize(
+    ("dsn", "said"),
+    [
+        ("", "the DSN is empty"),
+        (" \n", "the DSN is empty"),
+        (5, "the DSN must be a string, not 5"),
+        (None, "the DSN must be a string, not None"),
+        (b"host=h", "the DSN must be a string, not a bytes"),
+        ("postgresql://h/d\x00", "the DSN holds a NUL character"),
+        ("postgresql://h/\ud800", "the DSN holds half of a surrogate pair"),
+    ],
+)
+@pytest.mark.parametrize("kind", [Database, AsyncDatabase])
+def test_what_is_no_dsn_is_refused(kind: type[Database], dsn: Any, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        kind(dsn)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import psycopg
 import pytest
 from psycopg_pool import PoolClosed, PoolTimeout
@@ -63,3 +65,25 @@ def test_only_a_lost_connection_or_an_undone_transaction_is_worth_a_retry() -> N
     assert is_rolled_back(psycopg.errors.DeadlockDetected())
     assert is_rolled_back(psycopg.errors.SerializationFailure())
     assert not is_rolled_back(psycopg.errors.UniqueViolation())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ('database "x" does not exist', "create the database, or correct its name in the DSN"),
+        ('role "x" does not exist', "create the role, or correct the user in the DSN"),
+        ('role "x" is not permitted to log in', "create the role, or correct the user"),
+        ('password authentication failed for user "x"', "check user and password in the DSN"),
+        ('no pg_hba.conf entry for host "h"', r"and the server's pg_hba\.conf"),
+        ("sorry, too many clients already", "lower pool_size or raise max_connections"),
+        ("the database system is starting up", "try again in a moment"),
+        ("\u8cc7\u6599\u5eab\u4e0d\u5b58\u5728", "check database, user and password in the DSN"),
+    ],
+)
+def test_a_server_that_refuses_is_told_from_one_that_is_down(words: str, said: str) -> None:
+    """libpq gives only words here, no code."""
+    error = translate(psycopg.OperationalError(f'connection to "h" failed: FATAL:  {words}\n'))
+    assert type(error) is DatabaseUnavailableError
+    assert str(error).startswith(f"the server is up, but refuses the connection: {words}; ")
+    assert re.search(said, str(error))
+    assert "cannot be reached" not in str(error)

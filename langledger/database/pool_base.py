@@ -1,0 +1,138 @@
+"""What the blocking and the awaited pool have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import stamina
+from psycopg.adapt import AdaptersMap
+from psycopg_pool import PoolTimeout
+
+from langledger.arguments import check_whole
+from langledger.database import connection as connections
+from langledger.database.batches import Statements
+from langledger.database.failures import is_lost, is_rolled_back, translated
+from langledger.database.forks import tell_children
+from langledger.database.migrate import migrate
+from langledger.database.queries import Renderer
+from langledger.errors import ConfigurationError, DatabaseError, DatabaseUnavailableError
+
+if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
+    from langledger.operations import Batch
+
+__all__ = ["NOT_OPEN", "PoolBase"]
+
+NOT_OPEN = "the database is not open: use it in a with statement, or call open() first"
+
+
+class PoolBase:
+    """What the blocking and the awaited pool have in common."""
+
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        schema: str = "langledger",
+        min_size: int = 0,
+        max_size: int = 10,
+        timeout: float = 30.0,
+        trouble: Callable[[], str | None] | None = None,
+    ) -> None:
+        _check_sizes(min_size, max_size, timeout)
+        self.dsn = dsn
+        self.schema = schema
+        self.timeout = timeout
+        self.max_size = max_size
+        self._min_size = min_size
+        self._trouble = trouble
+        self._conninfo = connections.conninfo(dsn)
+        self._renderer = Renderer(schema)
+        self._adapters: AdaptersMap | None = None
+        tell_children(self)
+
+    def after_fork(self) -> None:
+        """Called in a forked child."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        where = connections.address(self.dsn)
+        return f"<{type(self).__name__} {where} schema={self.schema!r}>"
+
+    def _statements(self, batch: Batch) -> Statements:
+        return [(self._renderer.render(query.sql), query.params) for query in batch.queries]
+
+    def _options(self) -> dict[str, Any]:
+        return connections.options(self._adapters)
+
+    def _retrying(self, on: Callable[[Exception], bool]) -> Any:
+        return stamina.retry_context(
+            on=on,
+            attempts=None,
+            timeout=self.timeout,
+            wait_initial=0.05,
+            wait_max=2.0,
+            wait_jitter=0.1,
+        )
+
+    def _attempts(self, batch: Batch) -> Any:
+        """Iterate over the tries of a batch.
+
+        A batch that must not run twice is not sent twice: it is tried again only where
+        nothing was sent, or the server undid everything.
+        """
+        return self._retrying(
+            lambda error: (
+                isinstance(error, connections.StaleConnectionError)
+                or is_rolled_back(error)
+                or (batch.repeatable and is_lost(error))
+            )
+        )
+
+    @contextmanager
+    def _reporting(self) -> Generator[None]:
+        """Raise psycopg's errors as ours, with the reason for an outage where it is known."""
+        try:
+            with translated():
+                yield
+        except DatabaseUnavailableError as error:
+            reason = self._trouble() if self._trouble is not None else None
+            if reason is None:
+                raise
+            raise DatabaseUnavailableError(f"{reason} ({error})") from error
+
+    def _probe(self) -> None:
+        """Connect once: a wrong DSN is found now, and so are the types of this database."""
+        for attempt in self._retrying(self._is_starting):
+            with attempt:
+                self._adapters = connections.load_adapters(self.dsn)
+
+    def _is_starting(self, error: Exception) -> bool:
+        return isinstance(error, DatabaseUnavailableError) and connections.is_starting(self.dsn)
+
+    def _migrate(self) -> bool:
+        applied = migrate(self.dsn, schema=self.schema)
+        if applied:
+            self._probe()  # the extension may be new, and with it its types
+        return bool(applied)
+
+    def _explain(self, error: PoolTimeout) -> NoReturn:
+        """Say why no connection could be had: the pool knows only that it waited."""
+        try:
+            connections.connect(self.dsn).close()
+        except DatabaseError as cause:
+            raise cause from error
+        raise DatabaseUnavailableError(
+            f"all {self.max_size} connections were busy for {self.timeout:g} s: raise max_size "
+            "(LANGLEDGER_POOL_SIZE), or find what holds them"
+        ) from error
+
+
+def _check_sizes(min_size: int, max_size: int, timeout: float) -> None:
+    check_whole("max_size", max_size, least=1)
+    check_whole("min_size", min_size, most=max_size)
+    number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
+    if not number or not 0 < timeout < math.inf:
+        raise ConfigurationError(f"timeout must be a number of seconds above 0, not {timeout!r}")
