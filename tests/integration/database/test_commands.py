@@ -70,17 +70,19 @@ def test_the_embedded_server_runs_for_one_command_only(call, open_folder: Path) 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "code", "said"),
     [
-        (["db", "status", "--dsn", "postgresql://u:s3cret@127.0.0.1:1/x"], "cannot be reached"),
-        (["db", "status", "--dsn", "no dsn"], "the DSN is not valid"),
-        (["db", "status", "--dsn", "a", "--data-dir", "b"], "not both"),
-        (["db", "status", "--data-dir", "/proc/data"], "set LANGLEDGER_DATABASE_URL=postgresql"),
+        (["--dsn", "postgresql://u:s3cret@127.0.0.1:1/x"], 1, "cannot be reached"),
+        (["--dsn", "no dsn"], 2, "the DSN is not valid"),
+        (["--dsn", "a", "--data-dir", "b"], 2, "not both"),
+        (["--data-dir", "/proc/data"], 1, "set LANGLEDGER_DATABASE_URL=postgresql"),
     ],
 )
-def test_what_does_not_work_is_one_line_on_stderr(call, arguments: list[str], said: str) -> None:
-    code, out, err = call(*arguments)
-    assert (code, out) == (1, "")
+def test_what_does_not_work_is_one_line_on_stderr(
+    call, arguments: list[str], code: int, said: str
+) -> None:
+    ended, out, err = call("db", "status", *arguments)
+    assert (ended, out) == (code, "")
     assert err.count("\n") == 1
     assert err.startswith("langledger: ")
     assert said in err
@@ -97,14 +99,14 @@ def test_a_wrong_call_is_told_apart(call, arguments: list[str]) -> None:
 def test_a_mistyped_setting_never_falls_back(call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGLEDGER_DATABSE_URL", "postgresql://h/d")
     code, _, err = call("db", "status")
-    assert code == 1
+    assert code == 2
     assert "unknown setting LANGLEDGER_DATABSE_URL" in err
 
 
 def test_the_embedded_server_can_be_forbidden(call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGLEDGER_REQUIRE_DATABASE_URL", "1")
     code, _, err = call("db", "status")
-    assert code == 1
+    assert code == 2
     assert "forbids the embedded server" in err
 
 

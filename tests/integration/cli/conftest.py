@@ -1,0 +1,93 @@
+"""The command line: in this process, and in one of its own that can be killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langledger import Ledger
+from langledger.cli import main
+
+Capture = pytest.CaptureFixture[str]
+Done = tuple[int, str, str]  # exit code, stdout, stderr
+Call = Callable[..., Done]
+Start = Callable[..., "subprocess.Popen[bytes]"]
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def ledger(dsn: str) -> Iterator[Ledger]:
+    with Ledger.from_conn_string(dsn) as opened:
+        yield opened
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: Capture, dsn: str) -> Call:
+    """Call the command line on a fresh database."""
+    monkeypatch.setenv("LANGLEDGER_DATABASE_URL", dsn)
+
+    def run(*arguments: str | Path) -> Done:
+        monkeypatch.setattr(sys, "argv", ["langledger", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        return int(end.value.code or 0), said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def start(dsn: str) -> Iterator[Start]:
+    """Start the command line in a process of its own on the same database."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def begin(*arguments: str | bytes | Path, **options: Any) -> subprocess.Popen[bytes]:
+        settings = {"LANGLEDGER_DATABASE_URL": dsn, "PYTHONWARNINGS": "error"}
+        environment = {**os.environ, **settings, **options.pop("env", {})}
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        command = [sys.executable, "-m", "langledger.cli", *arguments]
+        started.append(subprocess.Popen(command, env=environment, **options))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a recorded session of these messages, user and assistant in turns."""
+
+    def to(name: str, *texts: str) -> Path:
+        file = tmp_path / name
+        roles = ("user", "assistant")
+        lines = [
+            json.dumps({"role": roles[index % 2], "content": text})
+            for index, text in enumerate(texts)
+        ]
+        file.write_text("\n".join(lines), encoding="utf-8")
+        return file
+
+    return to
+
+
+@pytest.fixture
+def long_session(write: Write) -> Path:
+    """One that takes some seconds to replay."""
+    return write("long.jsonl", *(f"message {number}" for number in range(2000)))
+
+
+def wait_until(condition: Callable[[], bool], *, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
