@@ -285,8 +285,8 @@ def against_real(rows: list[Figures]) -> list[str]:
     )
     return [
         (
-            f"against {len(real)} real summaries: files {files}, ours {ours} in the view, {head} in summary "
-            f"and state alone "
+            f"against {len(real)} real summaries: files {files}, ours {ours} in the view, "
+            f"{head} in summary and state alone "
             f"({100 * ours / files:.1f} %), theirs {theirs} ({100 * theirs / files:.1f} %); "
             f"mean tokens ours {our_size // len(real)}, theirs {their_size // len(real)}"
         )

@@ -98,7 +98,7 @@ def errors(ledger: Ledger) -> str:
 def mistakes(ledger: Ledger, messages: list[BaseMessage]) -> None:
     ledger.middleware(windw=128_000)  # pyright: ignore[reportCallIssue]
     ledger.middleware(128_000)  # pyright: ignore[reportCallIssue]
-    ledger.middleware(keep=0.2)  # pyright: ignore[reportArgumentType]
+    ledger.middleware(keep="0.2")  # pyright: ignore[reportArgumentType]
     ledger.middleware(trigger=("fractions", 0.72))  # pyright: ignore[reportArgumentType]
     ledger.append(messages)  # pyright: ignore[reportCallIssue]
     ledger.history(thread="t")  # pyright: ignore[reportCallIssue]
