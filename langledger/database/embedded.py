@@ -3,7 +3,12 @@
 Any number of processes use one data directory. The first starts the server, the
 others attach, the last one out stops it. "In use" is a lock that the kernel drops when
 its holder dies, so a killed process neither stops the server under the others nor
-keeps it running for good: it runs on until the next process that attaches leaves.
+keeps it running: a watcher stops it when no holder is left (``embedded_watch.py``). A
+forked child is a holder like any other.
+
+Locks in the data directory: ``start.lock`` is held while a server is started or stopped;
+holders share ``use.lock``, and who has it alone is the only one; they share
+``alive.lock`` too, which only the watcher waits for; it holds ``watch.lock``.
 
 Data is as safe as with any PostgreSQL: nothing that protects it is turned off.
 """
@@ -11,11 +16,13 @@ Data is as safe as with any PostgreSQL: nothing that protects it is turned off.
 from __future__ import annotations
 
 import atexit
+import errno
 import logging
 import os
+import subprocess
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -27,10 +34,15 @@ if sys.platform != "win32":  # these need fcntl and pwd; start() says so there
     from langledger.database.embedded_binaries import find_binaries
     from langledger.database.embedded_cluster import Cluster, prepare_home
     from langledger.database.embedded_lock import FileLock
+    from langledger.database.forks import tell_of_forks
 
 __all__ = ["EmbeddedServer", "start_embedded"]
 
 logger = logging.getLogger("langledger.database")
+
+_WATCHER = Path(__file__).with_name("embedded_watch.py")
+# sh leaves the watcher to init, so that it is nobody's zombie.
+_DETACH = '"$@" </dev/null >/dev/null 2>&1 &'
 
 
 def start_embedded(data_dir: Path) -> EmbeddedServer:
@@ -73,6 +85,8 @@ class EmbeddedServer:
         self._account: Account | None = None
         self._cluster: Cluster | None = None
         self._use: FileLock | None = None
+        self._alive: FileLock | None = None
+        self._spare: tuple[FileLock, FileLock] | None = None
 
     @property
     def dsn(self) -> str:
@@ -109,6 +123,7 @@ class EmbeddedServer:
             with self._turn(account):
                 self._enter(cluster)
         self._owner = os.getpid()
+        tell_of_forks(self)
         atexit.register(self.stop)
         return self.dsn
 
@@ -119,15 +134,39 @@ class EmbeddedServer:
             EmbeddedPostgresError: When the server does not stop within a minute.
         """
         if self._use is None or self._cluster is None or self._owner != os.getpid():
-            return  # a forked child does not stop the server of its parent
+            return  # a forked child without a share leaves the server to its parent
         use, self._use, self._dsn = self._use, None, None
         atexit.unregister(self.stop)
         try:
             with self._explained(), self._turn(self._cluster.account):
-                if use.take():
-                    self._cluster.shutdown()
+                if use.take() and use.is_in_place():
+                    self._cluster.server.shutdown()
         finally:
             use.close()
+            if self._alive is not None:
+                self._alive.close()
+
+    def before_fork(self) -> None:
+        """Prepare a share for the child, which may outlive its parent.
+
+        It is there before the child is: the parent may leave at once.
+        """
+        if self._use is not None and self._alive is not None:
+            with suppress(OSError):
+                self._spare = (self._use.twin(), self._alive.twin())
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Take the prepared share, in the child; the parent keeps its own."""
+        spare, self._spare = self._spare, None
+        if spare is None or self._use is None or self._alive is None:
+            return
+        left = spare
+        if in_child:
+            left = (self._use, self._alive)
+            self._use, self._alive = spare
+            self._owner = os.getpid()
+        for lock in left:
+            lock.close()
 
     def trouble(self) -> str | None:
         """Say why the server is gone, a full disk for one; None while it is there."""
@@ -142,15 +181,36 @@ class EmbeddedServer:
 
     def _enter(self, cluster: Cluster) -> None:
         use = FileLock(self.data_dir / "use.lock", cluster.account)
+        alive = FileLock(self.data_dir / "alive.lock", cluster.account)
         try:
             alone = use.take()
             use.share()
+            alive.share()
+            self._have_it_watched(cluster.account)
             cluster.ensure_created()
             self._dsn = cluster.attach(alone=alone) or cluster.launch()
         except BaseException:
             use.close()
+            alive.close()
             raise
-        self._cluster, self._use = cluster, use
+        self._cluster, self._use, self._alive = cluster, use, alive
+
+    def _have_it_watched(self, account: Account) -> None:
+        """Start a watcher where there is none."""
+        duty = FileLock(self.data_dir / "watch.lock", account)
+        try:
+            if not duty.take():
+                return
+        finally:
+            duty.close()
+        packages = [Path(path).resolve() for path in (_WATCHER.parents[2], *sys.path)]
+        command = [sys.executable, "-I", "-S", _WATCHER, self.data_dir, *packages]
+        subprocess.run(
+            ["/bin/sh", "-c", _DETACH, "sh", *map(str, command)],
+            cwd="/",
+            start_new_session=True,  # what a terminal or a supervisor sends to us is not for it
+            check=False,
+        )
 
     @contextmanager
     def _turn(self, account: Account) -> Generator[None]:
@@ -171,6 +231,10 @@ class EmbeddedServer:
         try:
             yield
         except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise failure(
+                    f"the disk is full: free some space on the one with {self.data_dir}"
+                ) from error
             where = error.filename or self.data_dir
             raise failure(
                 f"the embedded PostgreSQL cannot use {self.data_dir}: {error.strerror} ({where})"

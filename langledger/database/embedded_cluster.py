@@ -1,9 +1,4 @@
-"""One PostgreSQL data directory: created, started, recognised, stopped.
-
-Which server runs is never concluded from a process number, which may have been given
-to another program since. The server whose socket the data directory names is asked
-for its ``data_directory``.
-"""
+"""One PostgreSQL data directory: created, attached to, started."""
 
 from __future__ import annotations
 
@@ -12,30 +7,21 @@ import os
 import re
 import select
 import shutil
-import signal
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import psycopg
 
 from langledger.database import connection as connections
 from langledger.database.embedded_account import Account, make_folder
 from langledger.database.embedded_binaries import Binaries
-from langledger.database.embedded_log import ServerLog, last_lines
+from langledger.database.embedded_log import ServerLog, reason
 from langledger.database.embedded_platform import failure
-from langledger.database.embedded_socket import (
-    PORT,
-    clear_stale,
-    dsn_of,
-    is_listening,
-    leave_folder,
-    socket_folder,
-)
+from langledger.database.embedded_running import PidFile, RunningServer, exists
+from langledger.database.embedded_socket import PORT, clear_stale, dsn_of, socket_folder
 from langledger.database.failures import is_lost
 from langledger.errors import DatabaseError
 
@@ -43,11 +29,9 @@ __all__ = ["Cluster", "prepare_home"]
 
 logger = logging.getLogger("langledger.database")
 
-_GRACE = 1.0  # seconds from the server's pid file to its socket, plenty
-# "Fast" rolls open transactions back and writes all to disk; "immediate" leaves that to the
-# recovery of the next start. Both keep what was committed.
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
-_OURS = re.compile(r"cluster|socket|start\.lock|use\.lock|server\.log(\.1)?|initdb-.*|lost\+found")
+_OURS = re.compile(
+    r"cluster|socket|(start|use|alive|watch)\.lock|server\.log(\.1)?|initdb-.*|lost\+found"
+)
 
 # sh leaves the server to init, so that it is nobody's zombie, and starts it without a shell
 # in between that would have to quote a path.
@@ -64,14 +48,6 @@ _SETTINGS = {
     "port": str(PORT),
     "unix_socket_permissions": "0700",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PidFile:
-    """What a running server writes down: its process, and the folder of its socket."""
-
-    pid: int
-    socket_dir: str
 
 
 def prepare_home(home: Path, account: Account) -> None:
@@ -123,6 +99,11 @@ class Cluster:
         return self.home / "cluster"
 
     @property
+    def server(self) -> RunningServer:
+        """What runs on it."""
+        return RunningServer(self.home)
+
+    @property
     def log(self) -> ServerLog:
         """What the server writes."""
         return ServerLog(self.home / "server.log")
@@ -164,8 +145,8 @@ class Cluster:
             ]
         )
         if result.returncode != 0:
-            said = last_lines(f"{result.stdout}\n{result.stderr}", 6)
-            raise failure(f"initdb could not create the database in {self.home}: {said}")
+            said = reason(f"{result.stdout}\n{result.stderr}", lines=6)
+            raise failure(f"the database could not be created in {self.home}: {said}")
 
     def _check_version(self) -> None:
         try:
@@ -191,12 +172,12 @@ class Cluster:
             EmbeddedPostgresError: When one runs, or may, that does not answer.
         """
         begun = time.monotonic()
-        while (running := self._pid_file()) is not None:
-            answer = self._ask(running)
+        while (running := self.server.pid_file()) is not None:
+            answer = self.server.ask(running)
             waited = time.monotonic() - begun
             if answer == "ours":
                 return dsn_of(running.socket_dir)
-            if answer == "silent" and (not _exists(running.pid) or waited > _GRACE):
+            if answer == "silent" and not self.server.is_starting(running, waited=waited):
                 self._forget(running, alone=alone)
                 return None
             if waited > self.patience:
@@ -207,24 +188,7 @@ class Cluster:
             time.sleep(0.05)
         return None
 
-    def _ask(self, running: _PidFile) -> Literal["ours", "busy", "silent"]:
-        """Ask the server at the socket whose data it serves.
-
-        A copied data directory names the socket of the original.
-        """
-        if not is_listening(running.socket_dir):
-            return "silent"
-        try:
-            with connections.connect(
-                f"{dsn_of(running.socket_dir)}&connect_timeout=2"
-            ) as connection:
-                row = connection.execute("SHOW data_directory").fetchone()
-        except (DatabaseError, psycopg.Error):
-            return "busy"
-        served = Path(row["data_directory"]) if row else Path()
-        return "ours" if served.resolve() == self.path.resolve() else "silent"
-
-    def _forget(self, running: _PidFile, *, alone: bool) -> None:
+    def _forget(self, running: PidFile, *, alone: bool) -> None:
         """Remove the pid file of a server that is gone.
 
         PostgreSQL would do so by itself, except where the number is in use again or a
@@ -236,17 +200,8 @@ class Cluster:
                 f"another process uses {self.home}, but its server does not answer: "
                 "stop that process, or its container, and try again"
             )
-        if _exists(running.pid):
+        if exists(running.pid):
             (self.path / "postmaster.pid").unlink(missing_ok=True)
-
-    def _pid_file(self) -> _PidFile | None:
-        try:
-            lines = (self.path / "postmaster.pid").read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
-            return None
-        pid = int(lines[0]) if lines and lines[0].strip().isdigit() else 0
-        # Cut short, it is being written, or its writer died: nobody answers there.
-        return _PidFile(pid=pid, socket_dir=lines[4] if len(lines) > 4 else "/nonexistent")
 
     def launch(self) -> str:
         """Start the server, see that it accepts connections, and return its DSN.
@@ -266,7 +221,7 @@ class Cluster:
         try:
             self._self_test(dsn_of(folder))
         except BaseException:
-            self.shutdown()
+            self.server.shutdown()
             raise
         return dsn_of(folder)
 
@@ -281,7 +236,7 @@ class Cluster:
                 os.close(held)
             if self._wait(alive, deadline):
                 return None
-            return last_lines(said + self.log.text(begin), 12)
+            return reason(said + self.log.text(begin), lines=12)
         finally:
             os.close(alive)
 
@@ -301,8 +256,8 @@ class Cluster:
     def _wait(self, alive: int, deadline: float) -> bool:
         """Wait until the server accepts connections (True) or has ended (False)."""
         while not select.select([alive], [], [], 0.02)[0]:
-            running = self._pid_file()
-            if running is not None and self._ask(running) == "ours":
+            running = self.server.pid_file()
+            if running is not None and self.server.ask(running) == "ours":
                 return True
             if time.monotonic() > deadline:
                 raise failure(
@@ -327,49 +282,11 @@ class Cluster:
 
     def trouble(self) -> str | None:
         """Say why the server is gone; None while it is there."""
-        running = self._pid_file()
-        if running is not None and self._ask(running) == "ours":
+        running = self.server.pid_file()
+        if running is not None and self.server.ask(running) == "ours":
             return None
         words = self.log.last_words()
         return f"the embedded server on {self.home} has ended: {words}" if words else None
-
-    def shutdown(self) -> None:
-        """Stop the server that runs on this cluster; its sessions are ended.
-
-        Raises:
-            EmbeddedPostgresError: When it does not stop.
-        """
-        running = self._pid_file()
-        if running is None or self._ask(running) == "silent":
-            return
-        # Told to stop while it recovers from a crash, PostgreSQL 18 can wait for good.
-        _until(lambda: self._ask(running) != "busy", seconds=10.0)
-        for number in _STOP_SIGNALS:
-            with suppress(ProcessLookupError):
-                os.kill(running.pid, number)
-            if _until(lambda: self._pid_file() is None, seconds=30.0):
-                leave_folder(Path(running.socket_dir), self.home)
-                return
-        raise failure(f"process {running.pid}, the server on {self.home}, does not stop")
-
-
-def _until(condition: Callable[[], bool], *, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not (met := condition()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return met
-
-
-def _exists(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def _sync(folder: Path) -> None:

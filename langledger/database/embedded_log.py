@@ -7,11 +7,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ServerLog", "last_lines"]
+__all__ = ["ServerLog", "last_lines", "reason"]
 
 _LIMIT = 10_000_000  # bytes, then the file is turned over
 _TAIL = 100_000  # bytes
 _WORDS = re.compile(r"(PANIC|FATAL): +(.*)")
+_FULL = "No space left on device"
 # FATAL for the session that is told so, not for the server.
 _SESSION = re.compile(r"the database system is|terminating connection|does not exist|too many")
 
@@ -61,3 +62,11 @@ def last_lines(text: str, count: int) -> str:
     """Return the last lines of a text as one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " | ".join(lines[-count:]) or "it said nothing"
+
+
+def reason(text: str, *, lines: int) -> str:
+    """Return why a program ended, from what it wrote: a full disk by name, else its last lines."""
+    full = [line.strip() for line in text.splitlines() if _FULL in line]
+    if full:
+        return f"the disk is full, free some space on it ({full[0]})"
+    return last_lines(text, lines)

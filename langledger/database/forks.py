@@ -1,39 +1,68 @@
-"""What a forked child does with what its parent had open.
+"""What becomes of open connections and locks when the process forks.
 
 A child inherits every socket and lock of its parent, and shares them: two processes that
-talk on one connection corrupt it for both. So each thing that is shared by a fork is told
-so, in the child, before the child does anything else.
+talk on one connection corrupt it for both. So each thing that holds some is told.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from typing import Protocol
 from weakref import WeakSet
 
-__all__ = ["ForkAware", "tell_children"]
+__all__ = ["ForkAware", "tell_of_forks"]
 
 
 class ForkAware(Protocol):
-    """Something that holds what a child must not share."""
+    """Something that holds what two processes must not share; quick, and without errors."""
 
-    def after_fork(self) -> None:
-        """Called in the child, which has one thread then; quick, and without errors."""
+    def before_fork(self) -> None:
+        """Called in the parent, before."""
+        ...
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Called in both afterwards; the child has one thread then."""
         ...
 
 
-_holders: WeakSet[ForkAware] = WeakSet()
+class _Forks:
+    """Forks take turns, so that what one prepares is not taken for another's."""
+
+    def __init__(self) -> None:
+        self.holders: WeakSet[ForkAware] = WeakSet()
+        self._turn = threading.RLock()
+        self._told: list[ForkAware] = []
+
+    def before(self) -> None:
+        self._turn.acquire()
+        self._told = list(self.holders)
+        for holder in self._told:
+            holder.before_fork()
+
+    def in_parent(self) -> None:
+        self._tell(in_child=False)
+        self._turn.release()
+
+    def in_child(self) -> None:
+        self._turn = threading.RLock()
+        self._tell(in_child=True)
+
+    def _tell(self, *, in_child: bool) -> None:
+        told, self._told = self._told, []
+        for holder in told:
+            holder.after_fork(in_child=in_child)
 
 
-def tell_children(holder: ForkAware) -> None:
-    """Have ``holder.after_fork()`` called in each child from now on, as long as it lives."""
-    _holders.add(holder)
+_forks = _Forks()
 
 
-def _in_child() -> None:
-    for holder in list(_holders):
-        holder.after_fork()
+def tell_of_forks(holder: ForkAware) -> None:
+    """Tell ``holder`` of every fork from now on, as long as it lives."""
+    _forks.holders.add(holder)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+    os.register_at_fork(
+        before=_forks.before, after_in_parent=_forks.in_parent, after_in_child=_forks.in_child
+    )

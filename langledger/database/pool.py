@@ -65,8 +65,7 @@ class Database(PoolBase):
     _parents: _Pool | None = None  # kept in a forked child, where ending it could block
     _inherited: threading.Lock | None = None
 
-    def after_fork(self) -> None:
-        """Leave the parent's connections alone, in a child; psycopg closes none of them there."""
+    def _leave_behind(self) -> None:
         if self._pool is not None:
             self._parents, self._pool = self._pool, None
         elif self._inherited is None:
@@ -178,8 +177,7 @@ class AsyncDatabase(PoolBase):
     _parents: AsyncConnectionPool[AsyncConnection[Row]] | None = None
     _inherited: asyncio.Lock | None = None
 
-    def after_fork(self) -> None:
-        """Leave the parent's connections and event loop alone, in a child."""
+    def _leave_behind(self) -> None:
         if self._pool is not None:
             self._parents, self._pool, self._loop = self._pool, None, None
         elif self._inherited is None:

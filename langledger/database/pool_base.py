@@ -15,7 +15,7 @@ from langledger.arguments import check_whole
 from langledger.database import connection as connections
 from langledger.database.batches import Statements
 from langledger.database.failures import is_lost, is_rolled_back, translated
-from langledger.database.forks import tell_children
+from langledger.database.forks import tell_of_forks
 from langledger.database.migrate import migrate
 from langledger.database.queries import Renderer
 from langledger.errors import ConfigurationError, DatabaseError, DatabaseUnavailableError
@@ -51,10 +51,17 @@ class PoolBase:
         self._conninfo = connections.conninfo(dsn)
         self._renderer = Renderer(schema)
         self._adapters: AdaptersMap | None = None
-        tell_children(self)
+        tell_of_forks(self)
 
-    def after_fork(self) -> None:
-        """Called in a forked child."""
+    def before_fork(self) -> None:
+        """Nothing is to be done in the parent."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Leave the parent's connections alone, in a child; psycopg closes none of them there."""
+        if in_child:
+            self._leave_behind()
+
+    def _leave_behind(self) -> None:
         raise NotImplementedError
 
     def __repr__(self) -> str:

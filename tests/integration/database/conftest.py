@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -126,15 +127,27 @@ class Lab:
         return pid if served == (self.home / "cluster").resolve() else 0
 
     def kill_server(self) -> None:
-        os.kill(pid := self.server(), signal.SIGKILL)
-        self.until(lambda: not Path(f"/proc/{pid}").exists())
+        """Kill the server, if one is left; os.kill(0) would hit the tests themselves."""
+        if pid := self.server():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            self.until(lambda: not Path(f"/proc/{pid}").exists())
+
+    def watchers(self) -> list[int]:
+        """The processes that watch over the data directory."""
+        found: list[int] = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                arguments = (entry / "cmdline").read_bytes().split(b"\0")
+                if os.fsencode(self.home) in arguments and arguments[3].endswith(b"_watch.py"):
+                    found.append(int(entry.name))
+        return found
 
     def end(self) -> None:
         for process in self._started:
             process.kill()
             process.communicate()
-        if self.server():
-            self.kill_server()
+        self.kill_server()
 
     @staticmethod
     def until(condition: Callable[[], Any], *, seconds: float = 20.0) -> Any:

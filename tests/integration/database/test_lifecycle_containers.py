@@ -67,9 +67,11 @@ except EmbeddedPostgresError as error:
 print(sorted(path.name for path in home.iterdir()))
 """
     said, left = root_lab.isolated(prepare, script).stdout.splitlines()
+    assert "the disk is full, free some space on it (" in said
     assert "No space left on device" in said
+    assert len(said) < 600
     assert "to use your own server instead" in said
-    assert left == "['start.lock', 'use.lock']"
+    assert left == "['alive.lock', 'start.lock', 'use.lock', 'watch.lock']"
 
 
 def test_a_read_only_disk_is_named(root_lab: Any) -> None:

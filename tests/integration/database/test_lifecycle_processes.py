@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 
 def test_a_second_process_attaches_and_the_last_one_out_stops_the_server(lab: Any) -> None:
@@ -25,27 +29,85 @@ def test_a_second_process_attaches_and_the_last_one_out_stops_the_server(lab: An
     assert not lab.answers(second.dsn)
 
 
-def test_a_killed_owner_leaves_the_server_to_the_next_which_stops_it(lab: Any) -> None:
-    owner = lab.hold()
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
+def test_the_server_ends_with_its_last_holder_however_that_ends(lab: Any, number: int) -> None:
+    first, second = lab.hold(), lab.hold()
     server = lab.server()
-    lab.write(owner.dsn, "kept")
-    owner.signal(signal.SIGKILL)
-    assert lab.server() == server
+    lab.write(first.dsn, "kept")
+    first.signal(number)
+    time.sleep(1.5)  # longer than the watcher would need
+    assert lab.server() == server, "stopped under the second"
+    assert lab.read(second.dsn) == ["kept"]
+
+    second.signal(number)
+    lab.until(lambda: lab.server() == 0, seconds=10)
+    lab.until(lambda: lab.watchers() == [], seconds=10)
 
     following = lab.hold()
-    assert lab.server() == server
     assert lab.read(following.dsn) == ["kept"]
     following.leave()
     assert lab.server() == 0
 
 
-def test_a_terminated_owner_leaves_the_server_to_the_next(any_lab: Any) -> None:
-    owner = any_lab.hold()
-    server = any_lab.server()
-    owner.signal(signal.SIGTERM)
-    assert any_lab.server() == server
-    any_lab.hold().leave()
-    assert any_lab.server() == 0
+def test_one_watcher_is_enough_and_none_stays(any_lab: Any) -> None:
+    for _ in range(3):
+        holders = [any_lab.hold() for _ in range(3)]
+        any_lab.until(lambda: len(any_lab.watchers()) == 1)
+        for holder in holders:
+            holder.leave()
+    any_lab.until(lambda: any_lab.watchers() == [])
+
+
+def test_a_watcher_that_was_killed_is_replaced_by_the_next_to_come(any_lab: Any) -> None:
+    first = any_lab.hold()
+    (watcher,) = any_lab.until(any_lab.watchers)
+    os.kill(watcher, signal.SIGKILL)
+    any_lab.until(lambda: any_lab.watchers() == [])
+    second = any_lab.hold()
+    any_lab.until(any_lab.watchers)
+    first.signal(signal.SIGKILL)
+    second.signal(signal.SIGKILL)
+    any_lab.until(lambda: any_lab.server() == 0, seconds=10)
+
+
+def test_who_comes_while_the_watcher_stops_the_server_gets_one(any_lab: Any) -> None:
+    for delay in (0.0, 0.2, 0.4, 0.6, 0.8):
+        any_lab.hold().signal(signal.SIGKILL)
+        time.sleep(delay)
+        holder = any_lab.hold()
+        time.sleep(1.0)  # the watcher must have seen that somebody is here
+        assert any_lab.answers(holder.dsn)
+        holder.leave()
+        assert any_lab.server() == 0
+
+
+def test_a_folder_made_anew_is_not_touched_by_the_watcher_of_the_old_one(any_lab: Any) -> None:
+    old = any_lab.hold()
+    any_lab.until(any_lab.watchers)
+    any_lab.kill_server()
+    subprocess.run(["rm", "-r", any_lab.home], check=True)
+    new = any_lab.hold()
+    old.signal(signal.SIGKILL)
+    any_lab.until(lambda: len(any_lab.watchers()) == 1)
+    assert any_lab.answers(new.dsn)
+    new.leave()
+
+
+def test_a_watcher_costs_little(any_lab: Any) -> None:
+    holder = any_lab.hold()
+    (watcher,) = any_lab.until(any_lab.watchers)
+    time.sleep(1.0)  # it has loaded what it needs
+    before = _cpu_ticks(watcher)
+    time.sleep(1.0)
+    assert _cpu_ticks(watcher) == before
+    status = Path(f"/proc/{watcher}/status").read_text()
+    assert int(re.search(r"RssAnon:\s+(\d+) kB", status)[1]) < 10_000
+    holder.leave()
+
+
+def _cpu_ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def test_ctrl_c_stops_the_server(lab: Any) -> None:
@@ -121,8 +183,7 @@ def test_a_first_start_killed_at_any_moment_is_made_up_for(any_lab: Any) -> None
         time.sleep(delay)
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        if any_lab.server():
-            any_lab.kill_server()
+        any_lab.kill_server()
         holder = any_lab.hold()
         any_lab.write(holder.dsn, "whole")
         holder.leave()
@@ -133,7 +194,6 @@ def test_a_first_start_killed_at_any_moment_is_made_up_for(any_lab: Any) -> None
 def test_a_server_that_does_not_answer_is_left_alone(any_lab: Any) -> None:
     owner = any_lab.hold()
     server = any_lab.server()
-    owner.signal(signal.SIGKILL)
     os.kill(server, signal.SIGSTOP)
     try:
         attach = """
@@ -147,7 +207,7 @@ EmbeddedServer(Path(sys.argv[1]), patience=1).start()
         assert "set LANGLEDGER_DATABASE_URL=postgresql://" in said
     finally:
         os.kill(server, signal.SIGCONT)
-    any_lab.hold().leave()
+    owner.leave()
     assert any_lab.server() == 0
 
 
@@ -187,3 +247,24 @@ print("alive")
 """
     assert any_lab.run(fork).stdout == "alive\n"
     assert any_lab.server() == 0, "the parent stopped it at its own end"
+
+
+def test_a_forked_child_keeps_the_server_when_its_parent_leaves(any_lab: Any) -> None:
+    fork = """
+import os, sys, time
+from pathlib import Path
+from langledger.database.connection import connect
+from langledger.database.embedded import EmbeddedServer
+server = EmbeddedServer(Path(sys.argv[1]))
+server.start()
+if os.fork() == 0:
+    time.sleep(1.5)
+    connect(server.dsn).close()
+    print("alive after its parent", flush=True)
+    if sys.argv[2] == "killed":
+        os.kill(os.getpid(), 9)
+"""
+    for end in ("killed", "leaves"):
+        result = any_lab.run(fork, end)
+        assert (result.stdout, result.stderr) == ("alive after its parent\n", "")
+        any_lab.until(lambda: any_lab.server() == 0, seconds=10)

@@ -148,7 +148,7 @@ def test_a_role_that_may_create_nothing_can_use_a_database_that_is_ready(
 
     Database(empty_dsn).setup()
     for look in (status, migrate):
-        with pytest.raises(MigrationError, match="may not read the schema 'langledger' .*grant"):
+        with pytest.raises(MigrationError, match=r"may not read the schema 'langledger' .*grant"):
             look(plain_role)
     with connect(empty_dsn) as connection:
         connection.execute("GRANT USAGE ON SCHEMA langledger TO plain")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from langledger.database.embedded_log import ServerLog, last_lines
+from langledger.database.embedded_log import ServerLog, last_lines, reason
 
 FULL = """\
 2026-11-29 22:56:31 UTC [9] LOG:  database system is ready to accept connections
@@ -37,3 +37,16 @@ def test_only_what_was_added_is_read(tmp_path: Path) -> None:
         opened.write("one\n\n two\nthree\n")
     assert last_lines(log.text(begin), 2) == "two | three"
     assert last_lines("", 2) == "it said nothing"
+
+
+def test_a_full_disk_is_named_and_the_rest_of_the_log_left_out() -> None:
+    log = """
+creating subdirectories ... ok
+FATAL:  could not write to file "pg_wal/x": No space left on device
+child process exited with exit code 1
+"""
+    assert reason(log, lines=6) == (
+        "the disk is full, free some space on it "
+        '(FATAL:  could not write to file "pg_wal/x": No space left on device)'
+    )
+    assert reason("a\nb\nc", lines=2) == "b | c"
