@@ -28,7 +28,9 @@ Keep: TypeAlias = Trigger
 _WORTH_MASKING = 120
 # Shares of the size that sets off a compaction; for 72 % these are the defaults of the window.
 _AIM, _GAIN, _KEPT = 0.625, 0.07, 0.28
-_CLIPS = (None, 4000, 1000, 300, 100)
+_CLIPS = (16_000, 8_000, 4_000, 2_000, 1_000, 500, 300, 100)
+# What a clip must save at least, so that it is worth its notice.
+_CLIP_GAIN = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,7 @@ class Choice:
         masked: Tool results shown as a reference.
         clipped: Results shown in part: entry id -> most tokens.
         clip_args: Most tokens of each tool argument in the newest turn, or None.
+        newest_whole: The newest turn is shown as it is.
         size: Tokens of what stays, the head of summary and state not included.
     """
 
@@ -140,6 +143,7 @@ class Choice:
     masked: Ranges
     clipped: dict[int, int] = field(default_factory=dict[int, int])
     clip_args: int | None = None
+    newest_whole: bool = True
     size: int
 
     @property
@@ -178,7 +182,8 @@ def candidates(
     """Yield what could be done, the gentlest first.
 
     First only old tool results become references; then everything before the kept tail is
-    summarised, with a shorter and shorter tail, longer results in it clipped.
+    summarised, with a shorter and shorter tail. The newest turn, which the model has not
+    answered yet, is shortened only after that, and no more than it must be.
 
     Args:
         units: What is in view now, oldest first.
@@ -191,8 +196,9 @@ def candidates(
     yield _mask(units, _Tail.of(units, keep, shown), shown, stub_tokens)
     tails = [_Tail.of(units, size, shown) for size in (keep, keep // 2, keep // 4, 0)]
     for tail in dict.fromkeys(tails):
-        for clip in _CLIPS:
-            yield _summarise(units, replace(tail, clip=clip), pins, shown)
+        yield _summarise(units, tail, pins, shown)
+    for clip in _CLIPS:
+        yield _summarise(units, replace(tails[-1], clip=clip), pins, shown)
     for clip in (300, 100) if clipped is not None else ():
         tail = replace(tails[-1], clip=clip, clip_args=clip)
         yield _summarise(units, tail, pins, shown, clipped)
@@ -245,7 +251,12 @@ class _Tail:
     def size(self, member: Tracked, index: int, tokens: int) -> int:
         """Return the size a message of unit ``index`` is shown with."""
         limit = self.limit(member, index)
-        return tokens if limit is None else min(tokens, limit)
+        return tokens if limit is None or tokens <= limit + _CLIP_GAIN else limit
+
+    @property
+    def newest_whole(self) -> bool:
+        """Whether the newest unit is shown as it is."""
+        return self.start <= self.last and self.clip is None and self.clip_args is None
 
 
 def _mask(
@@ -278,10 +289,10 @@ def _summarise(
             covered += [member.seq for member in unit.members]
             continue
         for member in unit.members:
-            tokens = shown(member)
-            limit = tail.limit(member, index)
-            if limit is not None and tokens > limit:
-                clipped[member.seq] = tokens = limit
+            whole = shown(member)
+            tokens = tail.size(member, index, whole)
+            if tokens < whole:
+                clipped[member.seq] = tokens
             elif tail.clip_args is not None and with_clipped_args is not None:
                 tokens = with_clipped_args(member, tail.clip_args)
             size += tokens
@@ -290,6 +301,7 @@ def _summarise(
         masked=Ranges(),
         clipped=clipped,
         clip_args=tail.clip_args,
+        newest_whole=tail.newest_whole,
         size=size,
     )
 

@@ -104,6 +104,7 @@ class Step:
     reason: str
     below: int | None = None
     _started: float = field(default_factory=time.perf_counter)
+    _rendered: str | None = None
 
     def run(self) -> Operation[Prepared]:
         """Compact and commit; the view stays as it is where nothing would be gained."""
@@ -156,20 +157,44 @@ class Step:
         )
 
     def _choose(self) -> Choice | None:
-        """Return the gentlest choice that is small enough, else the smallest that shrinks."""
-        limits = [self.policy.aim(self.room), self.policy.ceiling(self.room) * 0.9]
-        if self.below is not None:
-            limits = [min(limit, self.below * 0.8) for limit in limits]
-        fixed = self.room.fixed + sum(self._caps) + _HEAD_OVERHEAD
+        """Return the gentlest choice that is small enough, else the smallest that shrinks.
+
+        That the newest turn stays whole counts for more than that the view becomes small.
+        """
         choices = self._choices()
-        for limit in limits:
-            for choice in choices:
-                if fixed + choice.size <= limit / self._scale:
+        whole = [choice for choice in choices if choice.newest_whole]
+        shortened = [choice for choice in choices if not choice.newest_whole]
+        aim, most = self.policy.aim(self.room), self.policy.ceiling(self.room) * 0.9
+        if self.below is not None:
+            aim, most = min(aim, self.below * 0.8), min(most, self.below * 0.8)
+        for limit, offered in ((aim, whole), (most, [*reversed(whole), *shortened])):
+            for choice in offered:
+                if self._expected(choice) <= limit / self._scale:
                     return choice
         smallest = min(choices, key=lambda choice: choice.size, default=None)
         if smallest is None or self.room.fixed + smallest.size >= self.before.counted:
             return None
         return smallest
+
+    def _expected(self, choice: Choice) -> int:
+        """Return the size of the call that a choice would give, the head included."""
+        cap = self._caps[0]
+        old = count_text(self._old.summary) if self._old.summary else 0
+        added = min(
+            cap, sum(item.tokens for item in self.session.tracked if item.seq in choice.covered)
+        )
+        summary = min(cap, old + added) if choice.summarises else old
+        return (
+            self.room.fixed + _HEAD_OVERHEAD + summary + count_text(self._state_text) + choice.size
+        )
+
+    @property
+    def _state_text(self) -> str:
+        if self._rendered is None:
+            self._rendered = render_state(
+                self.session.state, max_tokens=self._caps[1], count=count_text
+            )
+        return self._rendered
 
     def _choices(self) -> list[Choice]:
         found = candidates(
@@ -232,8 +257,6 @@ class Step:
         masked = Ranges.of(seq for seq in old.masked | choice.masked if seq not in covered)
         clipped = _without({**old.clipped, **choice.clipped}, covered)
         clipped_args = _without(clipped_args, covered)
-        state = self.session.state
-        text = render_state(state, max_tokens=self._caps[1], count=count_text)
         return Cut(
             generation=self.session.highest + 1,
             covered=covered,
@@ -242,8 +265,10 @@ class Step:
             clipped_args=clipped_args,
             boundary=max([covered.last, masked.last, *clipped, *clipped_args]),
             summary=summary.text,
-            head=render_head(summary=summary.text, state=text, can_look_up=self.can_look_up),
-            state=state.model_dump(mode="json"),
+            head=render_head(
+                summary=summary.text, state=self._state_text, can_look_up=self.can_look_up
+            ),
+            state=self.session.state.model_dump(mode="json"),
             seen=self.session.last_seq,
             history=Ranges.of(self.session.present),
         )

@@ -75,11 +75,23 @@ def _told(numbers: list[int], entries: list[Entry], part: int) -> str:
 
 
 def _shown(entry: Entry, part: int) -> str:
-    text = _text(entry)
-    parts = max(-(-len(text) // _PART), 1)
-    at = min(max(part, 1), parts)
-    where = f", part {at} of {parts}" if parts > 1 else ""
-    return f"#{entry.entry_id} ({entry.role}{where}):\n{text[(at - 1) * _PART : at * _PART]}"
+    parts = _parts(_text(entry))
+    at = min(max(part, 1), len(parts))
+    where = f", part {at} of {len(parts)}" if len(parts) > 1 else ""
+    shown = f"#{entry.entry_id} ({entry.role}{where}):\n{parts[at - 1]}"
+    if at == len(parts):
+        return shown
+    return f"{shown}\n[To go on: recall_history('#{entry.entry_id}', part={at + 1})]"
+
+
+def _parts(text: str) -> list[str]:
+    """Cut text into parts, between lines where a line ends in the part's second half."""
+    parts: list[str] = []
+    while len(text) > _PART:
+        end = text.rfind("\n", _PART // 2, _PART) + 1 or _PART
+        parts.append(text[:end])
+        text = text[end:]
+    return [*parts, text]
 
 
 def _text(entry: Entry) -> str:

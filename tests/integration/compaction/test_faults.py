@@ -424,6 +424,21 @@ def test_arguments_are_clipped_in_every_providers_shape(ledger: Ledger) -> None:
         assert len(str(view)) < 40_000
 
 
+def test_what_the_model_has_just_read_is_shown_whole_where_it_fits(ledger: Ledger) -> None:
+    """Shortened though there is room, it would be read again and again."""
+    text = "".join(f"line {n} of the file that was read\n" for n in range(1000))
+    call = {"name": "read_file", "args": {"file_path": "big.py"}, "id": "read"}
+    read = [
+        AIMessage("", tool_calls=[call], id="read-ai"),
+        ToolMessage(text, tool_call_id="read", id="read-result"),
+    ]
+    for turns in range(20, 60, 4):
+        messages = [*session(turns, size=150), *read]
+        view = see(ledger.middleware(window=32_000), messages, thread_id=f"t{turns}")
+        assert view[-1].content == text
+        assert size(view) <= 0.72 * 32_000
+
+
 # Text that would be structure
 
 
