@@ -24,6 +24,7 @@ from langledger.compaction.sentences import (
 from langledger.compaction.transcript import (
     is_request,
     readable_text,
+    request_text,
     serialise_for_summary,
     split_for_summary,
 )
@@ -107,7 +108,7 @@ def _requests(messages: Sequence[tuple[int, BaseMessage]]) -> list[_Request]:
     found: dict[tuple[str, str], _Request] = {}
     before: BaseMessage | None = None
     for seq, message in messages:
-        if is_request(message) and (text := _shorter(one_line(readable_text(message)))):
+        if is_request(message) and (text := _shorter(one_line(request_text(message)))):
             question = _question(before) if len(text) <= _SHORT_REPLY else ""
             request = found.setdefault((text, question), _Request([], text, question))
             request.seqs.append(seq)

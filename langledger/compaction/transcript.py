@@ -22,9 +22,12 @@ from langledger.tokens.text import well_formed
 
 __all__ = [
     "HEADER",
+    "TYPED",
+    "injected_text",
     "is_request",
     "readable_text",
     "reasoning_text",
+    "request_text",
     "serialise_for_summary",
     "split_for_summary",
 ]
@@ -32,7 +35,11 @@ __all__ = [
 HEADER = re.compile(r"^[ \t]*--- #\d+ .*---[ \t]*$", re.MULTILINE)
 """The line that heads a message in the serialised form."""
 
+TYPED = "typed"
+"""Key of ``additional_kwargs``: what of a message the user typed, where a host wrote the rest."""
+
 _FORGED = re.compile(r"^(?=[ \t]*--- #\d)", re.MULTILINE)
+_NOTE = "note, not written by the user"
 _MAX_RESULT_TOKENS = 2_000
 _MAX_REASONING_TOKENS = 400
 _SMALLEST_PIECE = 64
@@ -45,6 +52,22 @@ _NOT_READ = frozenset(
 def is_request(message: BaseMessage) -> bool:
     """Whether a message is what the user said, and not a note put in the user's place."""
     return isinstance(message, HumanMessage) and not message.additional_kwargs.get("synthetic")
+
+
+def request_text(message: BaseMessage) -> str:
+    """Return what the user typed of a message in the user's place."""
+    typed = message.additional_kwargs.get(TYPED)
+    return well_formed(typed) if isinstance(typed, str) else readable_text(message)
+
+
+def injected_text(message: BaseMessage) -> str:
+    """Return what a host wrote of a message in the user's place; empty where it wrote nothing."""
+    if not is_request(message):
+        return readable_text(message) if isinstance(message, HumanMessage) else ""
+    typed = message.additional_kwargs.get(TYPED)
+    if not isinstance(typed, str):
+        return ""
+    return readable_text(message).removesuffix(well_formed(typed))
 
 
 def readable_text(message: BaseMessage) -> str:
@@ -120,8 +143,14 @@ class _Entry:
 
 def _entries(messages: Iterable[tuple[int, BaseMessage]], limit: int) -> Iterator[_Entry]:
     for seq, message in messages:
-        body = well_formed(_body(message, limit)).strip() or "(empty)"
-        yield _Entry(f"--- #{seq} {_role(message)} ---", _FORGED.sub("> ", body))
+        if is_request(message) and (aside := injected_text(message)):
+            yield _entry(seq, _NOTE, truncate_text(aside, limit))
+        yield _entry(seq, _role(message), _body(message, limit))
+
+
+def _entry(seq: int, role: str, body: str) -> _Entry:
+    body = well_formed(body).strip() or "(empty)"
+    return _Entry(f"--- #{seq} {role} ---", _FORGED.sub("> ", body))
 
 
 def _role(message: BaseMessage) -> str:
@@ -129,7 +158,7 @@ def _role(message: BaseMessage) -> str:
         failed = ", failed" if message.status == "error" else ""
         return f"result of {_one_line(message.name or 'a tool')}{failed}"
     if isinstance(message, HumanMessage):
-        return "user" if is_request(message) else "note, not written by the user"
+        return "user" if is_request(message) else _NOTE
     if isinstance(message, SystemMessage):
         return "system"
     return "assistant" if isinstance(message, AIMessage) else _one_line(message.type)
@@ -140,9 +169,9 @@ def _one_line(name: str) -> str:
 
 
 def _body(message: BaseMessage, limit: int) -> str:
-    text = readable_text(message)
     if isinstance(message, HumanMessage):
-        return text
+        return request_text(message)
+    text = readable_text(message)
     if not isinstance(message, AIMessage):
         return truncate_text(text, limit)
     parts = [text]

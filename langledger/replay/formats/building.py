@@ -16,7 +16,9 @@ from langchain_core.messages import (
 )
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
+from langledger.compaction.transcript import TYPED
 from langledger.replay.formats.base import Draft, SessionMessage
+from langledger.replay.formats.injected import typed_part
 from langledger.replay.formats.shapes import Content, Json, known
 
 __all__ = [
@@ -79,13 +81,36 @@ def human(
     timestamp: str | None = None,
     synthetic: bool = False,
 ) -> HumanMessage:
-    """Build what stands in the user's place; ``synthetic``: the user did not type it."""
+    """Build what stands in the user's place.
+
+    What the host wrote there is told from what the user typed: a message of nothing else is
+    synthetic, and one of both says under ``typed`` what the user's part is.
+
+    Args:
+        content: As recorded; it is kept whole.
+        message_id: Its recorded id.
+        timestamp: When it was sent.
+        synthetic: The recorder says that the user did not type it.
+    """
     return HumanMessage(
         content=simplify(content),
         id=message_id,
-        additional_kwargs={SYNTHETIC: True} if synthetic else {},
+        additional_kwargs={SYNTHETIC: True} if synthetic else _authorship(content),
         response_metadata=known(timestamp=timestamp),
     )
+
+
+def _authorship(content: Content) -> Json:
+    """Say what of a message the user typed, where it is not all of it."""
+    blocks = as_blocks(content)
+    texts = [str(block["text"]) for block in blocks if "text" in block]
+    typed = [typed_part(text) for text in texts]
+    if typed == texts:
+        return {}
+    said = "\n".join(part for part in typed if part)
+    if not said and len(texts) == len(blocks):
+        return {SYNTHETIC: True}
+    return {TYPED: said}
 
 
 def compaction_summary(

@@ -27,6 +27,7 @@ from langledger.replay.formats.building import (
     human,
     tool_result,
 )
+from langledger.replay.formats.injected import typed_part
 from langledger.replay.formats.shapes import (
     Content,
     Json,
@@ -233,17 +234,7 @@ def _not_typed(words: str) -> bool:
     if _WRITTEN_BY_THE_TOOL.match(words):
         # What follows a slash command was typed: it may be the whole request.
         return _COMMAND_WORDS.search(words) is None
-    return _only_reminders(words)
-
-
-def _only_reminders(words: str) -> bool:
-    opening, closing = "<system-reminder>", "</system-reminder>"
-    rest = words.strip()
-    if not rest.startswith(opening):
-        return False
-    while rest.startswith(opening):
-        rest = rest.partition(closing)[2].lstrip()
-    return not rest
+    return bool(words.strip()) and not typed_part(words)
 
 
 def _metadata(record: Json, message: Json) -> Json:

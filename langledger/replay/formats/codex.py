@@ -54,12 +54,6 @@ _ITEMS = frozenset(
         "local_shell_call",
     }
 )
-# What Codex puts in the user's place: its surroundings, instruction files, interruptions.
-_WRITTEN_BY_THE_TOOL = re.compile(
-    r"\s*(?:<(?:environment_context|user_instructions|user_shell_command|turn_aborted|skill"
-    r"|permissions instructions|INSTRUCTIONS|subagent_notification|recommended_plugins)\b"
-    r"|# AGENTS\.md instructions)"
-)
 # In a result's header lines, before the output itself.
 _EXIT_CODE = re.compile(r"(?:Exit code:|Process exited with code) (-?\d{1,9})\b")
 _FAILURES = (
@@ -182,15 +176,7 @@ class _Rollout:
             answer.item_id = answer.item_id or optional_text(item, "id")
             answer.blocks.extend(as_blocks(content))
         elif role == "user":
-            synthetic = _written_by_the_tool(content)
-            self._hold(
-                human(
-                    content,
-                    message_id=optional_text(item, "id"),
-                    timestamp=stamp,
-                    synthetic=synthetic,
-                )
-            )
+            self._hold(human(content, message_id=optional_text(item, "id"), timestamp=stamp))
         elif role in {"developer", "system"}:
             self._hold(SystemMessage(content=content, response_metadata=known(timestamp=stamp)))
         else:
@@ -282,13 +268,6 @@ def _block(block: Json) -> Json:
     if kind == "input_image" and isinstance(block.get("image_url"), str):
         return {"type": "image_url", "image_url": {"url": block["image_url"]}}
     return block
-
-
-def _written_by_the_tool(content: Content) -> bool:
-    blocks = as_blocks(content)
-    return bool(blocks) and all(
-        _WRITTEN_BY_THE_TOOL.match(str(block.get("text", ""))) is not None for block in blocks
-    )
 
 
 def _without_bookkeeping(item: Json) -> Json:
