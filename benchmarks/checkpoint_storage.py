@@ -116,7 +116,7 @@ def around(times: list[float], turn: int) -> float:
 
 def report(result: dict[str, Any], options: argparse.Namespace) -> None:
     """Print the figures; write them and a plot where asked."""
-    marks = [mark for mark in result["sizes"][next(iter(result["sizes"]))]]
+    marks = list(result["sizes"][next(iter(result["sizes"]))])
     print(f"\nbytes over those of the messages stored once ({result['style']} input)")
     print(f"{'':16}" + "".join(f"{mark:>10}" for mark in marks) + "   MB at the end   WAL MB")
     for name, sizes in result["sizes"].items():

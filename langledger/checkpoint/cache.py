@@ -16,8 +16,8 @@ from uuid import UUID
 
 from langchain_core.messages import BaseMessage
 
-from langledger.checkpoint.identities import Identities, Known, Master
 from langledger.checkpoint.sealing import Sealing
+from langledger.checkpoint.snapshots import Handle, Master, Snapshot, handle_of, holds
 from langledger.checkpoint.tree import Node, add_to_run
 from langledger.entries.codec import decompress
 from langledger.errors import SerializationError
@@ -34,6 +34,13 @@ class Located(NamedTuple):
 
     seq: int
     draft: bool
+
+
+class Known(NamedTuple):
+    """A message that is stored, and by what it is known."""
+
+    located: Located
+    snapshot: Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,7 @@ class ThreadItems:
         generation: Under which they were read; None before the thread was first seen.
         rows: By seq.
         located: Where content is, by digest and message id.
+        known: Messages, by id and text.
         size: Bytes of memory, roughly.
     """
 
@@ -97,6 +105,7 @@ class ThreadItems:
         self.generation = generation
         self.rows: dict[int, StoredItem] = {}
         self.located: dict[tuple[bytes, str | None], Located] = {}
+        self.known: dict[Handle, Known] = {}
         self.size = 0
         self._heads: OrderedDict[tuple[str, str], Head] = OrderedDict()
         self._have: str | None = None
@@ -108,6 +117,11 @@ class ThreadItems:
         self.rows[seq] = item
         self.located[digest, item.message_id] = Located(seq, not item.settled)
         self._have = None
+
+    def find(self, message: BaseMessage) -> Located | None:
+        """Return where a message is stored, if it holds what one that is known holds."""
+        known = self.known.get(handle_of(message))
+        return known.located if known is not None and holds(message, known.snapshot) else None
 
     def have(self) -> str:
         """Return the seqs that need not be read, as a multirange."""
@@ -136,7 +150,6 @@ class Cache:
     """
 
     def __init__(self, budget: int) -> None:
-        self.identities = Identities()
         self.layouts: dict[int, bytes] = {}
         self.layout_numbers: dict[bytes, int] = {}
         self._budget = budget
@@ -183,22 +196,20 @@ class Cache:
 class Shelf:
     """Gives out a thread's entries as values nobody else has."""
 
-    def __init__(self, cache: Cache, items: ThreadItems, sealing: Sealing) -> None:
-        self._identities = cache.identities
+    def __init__(self, items: ThreadItems, sealing: Sealing) -> None:
         self._items = items
         self._sealing = sealing
 
     def message(self, reference: int, *, bare: bool) -> Any:
-        """Return a message, known from then on to be this entry."""
+        """Return a message; it is known from then on."""
         item = self._item(reference)
         master = item.master(self._sealing, bare=bare)
         if master is None:
             return item.value(self._sealing)
-        message = master.copy()
         if master.snapshot is not None:
-            known = Known(self._items, reference, not item.settled, master.snapshot)
-            self._identities.remember(message, known)
-        return message
+            located = Located(reference, not item.settled)
+            self._items.known.setdefault(master.handle(), Known(located, master.snapshot))
+        return master.copy()
 
     def value(self, reference: int) -> Any:
         """Return a value."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from langledger.checkpoint.cache import Cache, Located, StoredItem, ThreadItems
-from langledger.checkpoint.identities import Known, Snapshot, snapshot_of
+from langledger.checkpoint.cache import Known, Located, StoredItem, ThreadItems
 from langledger.checkpoint.sealing import Sealing
+from langledger.checkpoint.snapshots import Handle, Snapshot, handle_of, snapshot_of
 from langledger.checkpoint.tree import Node, Tag
 from langledger.entries.codec import compress, split_id
 
@@ -48,21 +48,21 @@ class Gathered:
         new: In the order of their places: reference ``-1 - place``.
     """
 
-    def __init__(self, cache: Cache, items: ThreadItems, sealing: Sealing) -> None:
+    def __init__(self, items: ThreadItems, sealing: Sealing) -> None:
         self.new: list[NewItem] = []
-        self._cache = cache
         self._items = items
         self._sealing = sealing
         self._places: dict[tuple[bytes, str | None], int] = {}
-        self._objects: list[tuple[BaseMessage, int, bool, Snapshot]] = []
+        self._messages: list[tuple[Handle, Snapshot, int, bool]] = []
 
     def message(self, message: BaseMessage, *, draft: bool) -> tuple[int, bool]:
         """Return the reference of a message, and whether it has no id."""
-        known = self._cache.identities.find(message, self._items)
-        if known is not None and (draft or not known.draft):
-            return known.seq, known.snapshot.bare
+        message_id = message.id
+        located = self._items.find(message)
+        if located is not None and (draft or not located.draft):
+            return located.seq, message_id is None
         # Before it is serialised: LangGraph may give the message its id while we write.
-        snapshot = snapshot_of(message)
+        handle, snapshot = handle_of(message), snapshot_of(message)
         content, message_id = split_id(message)
         bare = message_id is None
         kind, payload = self._sealing.plain(content)
@@ -74,7 +74,7 @@ class Gathered:
             content=(content, kind, payload),
         )
         if snapshot is not None:
-            self._objects.append((message, reference, draft and bare, snapshot))
+            self._messages.append((handle, snapshot, reference, draft and bare))
         return reference, bare
 
     def value(self, value: Any, kind: str, payload: bytes) -> int:
@@ -121,10 +121,9 @@ class Gathered:
             else:  # the entry may be that of a message with an id: it is read when needed
                 located = Located(seq, item.kind == _DRAFT)
                 self._items.located[item.digest, None] = located
-        for message, reference, draft, snapshot in self._objects:
+        for handle, snapshot, reference, draft in self._messages:
             seq = reference if reference > 0 else seqs[-1 - reference]
-            known = Known(self._items, seq, draft=draft, snapshot=snapshot)
-            self._cache.identities.remember(message, known)
+            self._items.known[handle] = Known(Located(seq, draft), snapshot)
 
     def _reference(
         self,

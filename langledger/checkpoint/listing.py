@@ -268,7 +268,7 @@ def history(
         yield from load_layouts(cache, target.location.tenant, records)
         if start is None and (target.checkpoint_ns, target.checkpoint_id) in stored:
             start = stored[target.checkpoint_ns, target.checkpoint_id].parent
-        decoder = Decoder(sealing, Shelf(cache, items, sealing))
+        decoder = Decoder(sealing, Shelf(items, sealing))
         start = gathering.follow(start, stored, cache, decoder)
         if start is None or not rows:
             break
@@ -344,7 +344,7 @@ def metadata_at_hand(
         for key, node in held.items()
         if (key is None or key in keys) and not any(references(node))
     }
-    decoder = Decoder(sealing, Shelf(cache, ThreadItems(), sealing))
+    decoder = Decoder(sealing, Shelf(ThreadItems(), sealing))
     metadata = metadata_of(Skeleton(metadata=at_hand), decoder)
     return cast("Mapping[str, Any]", metadata), held.keys() - at_hand.keys()
 

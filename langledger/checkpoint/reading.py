@@ -196,7 +196,7 @@ def newest(
     """
     bound = None if before is None else pack_id(before)
     oldest = bound
-    limit = 1 + count // _STRETCH
+    limit = 1 if count == 1 else 2 + count // _STRETCH
     found: list[Stored] = []
     items: ThreadItems | None = None
     while True:
@@ -224,8 +224,8 @@ def newest(
     return items, found
 
 
-# About how many checkpoints a stretch holds, and how many stretches are read at once.
-_STRETCH = 8
+# How many checkpoints a stretch holds at least, mostly; and how many stretches are read at once.
+_STRETCH = 4
 _MOST_STRETCHES = 64
 
 
@@ -267,7 +267,7 @@ def tuple_of(cache: Cache, items: ThreadItems, sealing: Sealing, stored: Stored)
     assert stored.record is not None  # noqa: S101 - callers pass visible ones
     skeleton = skeleton_of(stored.record, cache.layouts)
     _learn_head(items, stored, skeleton)
-    decoder = Decoder(sealing, Shelf(cache, items, sealing))
+    decoder = Decoder(sealing, Shelf(items, sealing))
     fields = {name: decoder.decode(node) for name, node in skeleton.fields.items()}
     if fields.get("ts", True) is None:
         fields["ts"] = (_EPOCH + timedelta(microseconds=stored.record.time)).isoformat()

@@ -29,9 +29,12 @@ from langledger.entries.codec import has_lone_surrogate
 from langledger.errors import DatabaseError
 from langledger.operations import Operation, Query, fetch, fetch_all
 
-__all__ = ["put", "put_writes"]
+__all__ = ["RECORD", "put", "put_writes"]
 
 _queries = load_queries("langledger.checkpoint")
+
+# The statement that writes; calls of it that wait at the same time are combined.
+RECORD = _queries["record"]
 
 # What one statement carries at most; a larger write sends its entries first, in several.
 _MOST_ITEMS = 250
@@ -68,7 +71,7 @@ def put(
         parent = Head({}, {})
         if checkpoint["channel_versions"].keys() - new_versions.keys():
             items, parent = yield from find_head(cache, items, target)
-        gathered = Gathered(cache, items, sealing)
+        gathered = Gathered(items, sealing)
         channels = _channels(sealing, gathered, checkpoint, new_versions, parent)
         skeleton = _skeleton(sealing, gathered, checkpoint, metadata, channels)
         sent = yield from _send_ahead(cache, own, items, gathered)
@@ -118,7 +121,7 @@ def put_writes(
     """
     for _ in range(_TRIES):
         items = cache.items(target.location.keys["thread_key"])
-        gathered = Gathered(cache, items, sealing)
+        gathered = Gathered(items, sealing)
         encoder = Encoder(sealing, gathered, draft=True)
         nodes = [(channel, encoder.encode(value)) for channel, value in writes]
         sent = yield from _send_ahead(cache, target, items, gathered)
@@ -263,7 +266,7 @@ def _record(
         The seqs of the new entries; None if entries were deleted and the write has to start over.
     """
     rows = yield from fetch(
-        _queries["record"],
+        RECORD,
         **{
             **_NOTHING,
             **target.keys,
@@ -288,7 +291,6 @@ def _record(
 
 _NOTHING: dict[str, Any] = {
     **dict.fromkeys(("run_id", "snapshots", "record")),
-    "wait": True,
     "refs": "{}",
 }
 

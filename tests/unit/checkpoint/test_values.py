@@ -12,7 +12,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Overwrite, Send, TimeoutPolicy
 
-from langledger.checkpoint.cache import Cache, Shelf, StoredItem, ThreadItems
+from langledger.checkpoint.cache import Shelf, StoredItem, ThreadItems
 from langledger.checkpoint.decoding import Decoder
 from langledger.checkpoint.encoding import Encoder
 from langledger.checkpoint.intake import Gathered
@@ -26,14 +26,13 @@ class Thread:
     """A thread's entries as a database keeps them: once by content and message id."""
 
     def __init__(self) -> None:
-        self.cache = Cache(1 << 30)
         self.items = ThreadItems(1)
         self.entries: dict[int, StoredItem] = {}
         self.taken = 0
 
     def write(self, value: Any, *, draft: bool = False) -> Any:
         """Encode a value, store what is new, and return the node."""
-        gathered = Gathered(self.cache, self.items, SEALING)
+        gathered = Gathered(self.items, SEALING)
         node = Encoder(SEALING, gathered, draft=draft).encode(value)
         seqs = [len(self.entries) + 1 + place for place in range(len(gathered.new))]
         for seq, item in zip(seqs, gathered.new, strict=True):
@@ -48,7 +47,7 @@ class Thread:
         for start, count in references(node):
             for seq in range(start, start + count):
                 items.add(seq, self.entries[seq], b"")
-        return Decoder(SEALING, Shelf(Cache(1), items, SEALING)).decode(node)
+        return Decoder(SEALING, Shelf(items, SEALING)).decode(node)
 
 
 KEYS = st.text(max_size=6)
@@ -174,7 +173,7 @@ def test_what_is_given_out_is_nobody_elses() -> None:
     node = thread.write(
         [AIMessage("x", id="1", additional_kwargs={"k": []}), {"files": ["a" * 900]}]
     )
-    shelf = Shelf(thread.cache, thread.items, SEALING)
+    shelf = Shelf(thread.items, SEALING)
     first, second = (Decoder(SEALING, shelf).decode(node) for _ in range(2))
     first[0].additional_kwargs["k"].append("mine")
     first[1]["files"].append("mine")
