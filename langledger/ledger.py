@@ -67,10 +67,11 @@ class Ledger(Parts):
         data_dir: str | Path | None = None,
         setup: bool = True,
     ) -> Self:
-        """Return a ledger on a server, or without ``dsn`` on the embedded PostgreSQL.
+        """Return a ledger on a server, or on the embedded PostgreSQL.
 
         Args:
-            dsn: URL or key=value string, as libpq takes it.
+            dsn: URL or key=value string, as libpq takes it; default: what
+                ``LANGLEDGER_DATABASE_URL`` says, else the embedded server.
             tenant: Whose rows are read and written.
             schema: Holds the tables.
             pool_size: Most connections open at once.
@@ -227,7 +228,7 @@ class AsyncLedger(Parts):
         data_dir: str | Path | None = None,
         setup: bool = True,
     ) -> Self:
-        """Return a ledger on a server, or without ``dsn`` on the embedded PostgreSQL.
+        """Return a ledger on a server, or on the embedded PostgreSQL.
 
         See :meth:`Ledger.from_conn_string`. Starting the embedded server blocks.
         """
@@ -331,6 +332,9 @@ def _pooled(
 ) -> tuple[D, EmbeddedServer | None]:
     """Return a pool that is not open yet, and the embedded server, started, if it is on that."""
     check_whole("pool_size", pool_size, least=1)
+    if dsn is None and data_dir is None:
+        # A server that the environment names, or requires, must not be passed over unseen.
+        dsn = _dsn_of(load_settings())
     if dsn is not None:
         if data_dir is not None:
             raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")

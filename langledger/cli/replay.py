@@ -83,8 +83,10 @@ def replay(
     if window is None:
         raise WindowUnknownError("the window is not known: pass --window <tokens>, such as 128000")
     session = load_session(file)
-    if session.warnings and not partial:
-        raise SessionFileError(f"{file}: {session.warnings[0]}; --partial replays what can be read")
+    if session.damage and not partial:
+        raise SessionFileError(f"{file}: {session.damage[0]}; --partial replays what can be read")
+    for warning in session.warnings:
+        progress(warning)
     settings = chosen_settings(dsn, data_dir)
     with Ledger.from_settings(settings) as ledger:
         result = run_replay(
@@ -162,7 +164,7 @@ def _as_json(result: Replay, session: Session) -> dict[str, Any]:
         ],
         "final_view": [message_json(message) for message in result.final_view],
         "state": result.state.model_dump(mode="json"),
-        "errors": list(session.warnings),
+        "errors": list(session.damage),
     }
 
 

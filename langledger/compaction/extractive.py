@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from langledger.compaction.answers import answers_of
 from langledger.compaction.findings import Finding, Section, findings_of
+from langledger.compaction.instructions import rules_of
 from langledger.compaction.sentences import (
     clip,
     lines_of,

@@ -20,7 +20,7 @@ from langledger.compaction.sentences import clip, lines_of, one_line, sentences,
 from langledger.compaction.transcript import is_request, readable_text, reasoning_text
 from langledger.tokens.blocks import as_json
 
-__all__ = ["Finding", "Section", "findings_of"]
+__all__ = ["SPEAKS_FOR_USER", "Finding", "Section", "findings_of"]
 
 _LONGEST = 320  # characters of one line; also keeps every pattern below from long searches
 _LONGEST_COMMAND = 4_000
@@ -30,10 +30,12 @@ _MOST_TODOS = 20  # of one call
 class Section(IntEnum):
     """The parts of a summary after the requests, in their order."""
 
-    WORK = 1
-    ERRORS = 2
-    OPEN = 3
-    COMMANDS = 4
+    ANSWERS = 1
+    RULES = 2
+    WORK = 3
+    ERRORS = 4
+    OPEN = 5
+    COMMANDS = 6
 
 
 @dataclass(slots=True)
@@ -124,7 +126,7 @@ _OPEN = re.compile(
 )
 _URL = re.compile(r"https?://[^\s<>\"')\]]{8,}")
 # What could pass for the user's word or consent is the user's messages' alone to say.
-_SPEAKS_FOR_USER = re.compile(
+SPEAKS_FOR_USER = re.compile(
     r"^\W*(?:user|human|system|developer|assistant|用户|系统)\s*[:：]"
     r"|\buser(?:'s)? (?:has |have |had )?(?:said|says|asked|asks|wants?|approv|confirm|consent"
     r"|agree|authori[sz]|instruct|request|permi|allow)"
@@ -170,14 +172,14 @@ def _read_assistant(found: _Found, seq: int, message: AIMessage, bonus: float) -
     said = _sentences(readable_text(message))
     edges = {*said[:2], *said[-3:]} if bonus > 1.0 else set[str]()
     for sentence in said:
-        if _SPEAKS_FOR_USER.search(sentence):
+        if SPEAKS_FOR_USER.search(sentence):
             continue
         score = _worth(sentence)
         if score >= 1.0 or (sentence in edges and score >= 0.7):
             section = Section.OPEN if _OPEN.search(sentence) else Section.WORK
             found.add(section, seq, "The assistant reported", sentence, score + bonus)
     for sentence in _sentences(reasoning_text(message)):
-        if _REASON.search(sentence) and not _SPEAKS_FOR_USER.search(sentence):
+        if _REASON.search(sentence) and not SPEAKS_FOR_USER.search(sentence):
             score = _worth(sentence) - 1.0
             if score >= 2.0:
                 found.add(Section.WORK, seq, "The assistant reasoned", sentence, score)
@@ -331,5 +333,5 @@ def _shows_files(name: str, source: str) -> bool:
 
 def _tool_lines(message: ToolMessage) -> Iterator[str]:
     for line in lines_of(readable_text(message)):
-        if not _SPEAKS_FOR_USER.search(line[:_LONGEST]):
+        if not SPEAKS_FOR_USER.search(line[:_LONGEST]):
             yield line[: 2 * _LONGEST]

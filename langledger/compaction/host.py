@@ -96,8 +96,11 @@ def window_of(model: BaseChatModel | None, window: int | None) -> int:
     profile: dict[str, Any] = dict(getattr(model, "profile", None) or {})
     known = profile.get("max_input_tokens")
     if not known:
-        name = model_name(model) or "the model"
-        raise WindowUnknownError(f"{name} does not tell its context window; pass window=<tokens>")
+        name = model_name(model) or type(model).__name__ if model is not None else "the model"
+        raise WindowUnknownError(
+            f"{name} does not tell its context window: pass window=<tokens> where the compaction "
+            "is set up, such as ledger.middleware(window=128_000)"
+        )
     return int(known)
 
 

@@ -41,7 +41,7 @@ def load_session(path: str | PathLike[str]) -> Session:
     Claude Code and Codex logs, ``{role, content}`` lines, dumps of LangChain messages or
     of a LangGraph state, pi logs, and OpenAI chat documents (mini-swe-agent, OpenHands)
     are read. UTF-8, and UTF-16 or UTF-32 with a byte order mark. A last line that a crash
-    cut off is left out and told in ``Session.warnings``.
+    cut off is left out and told in ``Session.damage``.
 
     Args:
         path: The file. A pipe will do.
@@ -88,7 +88,8 @@ def _load(reader: RecordReader, records: Iterator[Placed]) -> Session:
         messages=draft.messages,
         cwd=draft.cwd,
         tools=draft.tools,
-        warnings=[*reader.warnings, *draft.warnings],
+        warnings=draft.warnings,
+        damage=reader.warnings,
     )
 
 

@@ -38,7 +38,8 @@ class Session:
         messages: In the order the agent lived them; never empty.
         cwd: The agent's working directory, where recorded.
         tools: Tool definitions as recorded (provider shape, or ``{"name": ...}`` alone).
-        warnings: What was left out, one sentence each.
+        warnings: What was left out on purpose, one sentence each.
+        damage: What could not be read, one sentence each.
     """
 
     format: str
@@ -47,6 +48,7 @@ class Session:
     cwd: str | None = None
     tools: list[Json] = field(default_factory=list[Json])
     warnings: list[str] = field(default_factory=list[str])
+    damage: list[str] = field(default_factory=list[str])
 
 
 @dataclass(slots=True)

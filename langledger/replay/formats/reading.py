@@ -83,7 +83,7 @@ class RecordReader:
                 value = json.loads(line)
             except (ValueError, RecursionError) as error:
                 if _is_cut(line, error) and next(lines, None) is None:
-                    self.warnings.append(f"line {number}, the last, is cut off and was left out")
+                    self.warnings.append(f"line {number}, the last, is cut off")
                     return
                 self._fail_json(number, line, error)
             yield f"line {number}", value

@@ -211,4 +211,4 @@ def test_a_file_cut_anywhere_loads_what_is_whole(tmp_path: Path, records: list[A
         path.write_text("".join(lines[:whole]), encoding="utf-8")
         assert session.messages == load_session(path).messages
         cut = not content[:kept].endswith(b"\n") and content[kept : kept + 1] != b"\n"
-        assert bool(session.warnings) == cut
+        assert bool(session.damage) == cut

@@ -203,13 +203,13 @@ def test_other_failures_of_the_file_system(tmp_path: Path, name: str):
 def test_last_line_cut_off_is_left_out_and_told(load, cut: bytes):
     session = load(USER + USER + cut)
     assert [entry.index for entry in session.messages] == [0, 1]
-    assert any("line 3, the last, is cut off" in warning for warning in session.warnings)
+    assert any("line 3, the last, is cut off" in warning for warning in session.damage)
 
 
 def test_zeros_after_the_last_line_are_told(load):
     session = load(USER + b"\0" * 4096)
     assert len(session.messages) == 1
-    assert session.warnings == ["line 2 holds NUL bytes, left by a crash"]
+    assert session.damage == ["line 2 holds NUL bytes, left by a crash"]
 
 
 ENCODINGS = {
