@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, cast, get_args
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from langledger.state.background import read_notice
 from langledger.state.files import FilesTouched
 from langledger.state.interventions import Executed, executed_instead, reviewed
 from langledger.state.known import Known
@@ -24,14 +25,17 @@ from langledger.state.records import (
     CommandRecord,
     FileRecord,
     LastAction,
+    Outcome,
     PendingCall,
     PlannedChange,
     PlannedRead,
+    PolledRun,
     Position,
     ReadRecord,
     WorkingState,
 )
 from langledger.state.results import Verdict, judge, opened_file, result_text
+from langledger.state.runs import CommandRuns, running_commands
 from langledger.state.steplist import StepList
 from langledger.state.toolcalls import Surroundings, call_key, plan_call
 
@@ -43,7 +47,6 @@ MAX_COMMANDS = 100
 
 MAX_READS = 500
 MAX_RANGES = 12
-MAX_SOURCES = 20
 
 _SHELL_WAS_RESET = "Shell cwd was reset to"
 
@@ -86,21 +89,29 @@ class StateFold:
         """Take in the next message.
 
         Args:
-            message: An AI message's calls are noted, a tool message settles one of them;
-                other messages change nothing.
+            message: An AI message's calls are noted, a tool message settles one of them; a
+                notice that a command left running has ended settles that. Other messages
+                change nothing.
             source: Seq of the message's entry.
         """
         if isinstance(message, AIMessage):
             self._calls(message, source)
         elif isinstance(message, ToolMessage):
             self._result(message)
+        elif isinstance(message, HumanMessage):
+            self._notice(message.text, source)
 
     def _calls(self, message: AIMessage, source: int) -> None:
         self._prune()
         state = self._state
         planned: dict[str, tuple[str, ...]] = {}
         known = Known(state.files_touched, planned, _last_commit(state))
-        around = Surroundings(known=known, base=state.cwd, shell=state.shell_cwd)
+        around = Surroundings(
+            known=known,
+            base=state.cwd,
+            shell=state.shell_cwd,
+            running=running_commands(state),
+        )
         for index, call in enumerate(_calls_of(message)):
             pending = plan_call(
                 tool=call.get("name"),
@@ -124,7 +135,7 @@ class StateFold:
             text,
             failed=message.status == "error",
             reviewed=reviewed(message),
-            shell=bool(call.command),
+            shell=bool(call.command or call.polls),
             changes=bool(call.changes or call.steps),
             programs={change.program for change in call.changes},
             recorded=message.additional_kwargs.get("exit_code"),
@@ -132,8 +143,10 @@ class StateFold:
         if verdict.status != "pending":  # else the result may still come
             self._state.pending.remove(made)
         self._last_action(call, verdict)
-        if call.command:
-            self._command(call, verdict)
+        if call.command and verdict.ran:
+            CommandRuns(self._state).ran(call, verdict)
+        if len(call.polls) == 1 and verdict.ran:
+            self._told(call.polls[0], call.position, verdict)
         if verdict.status == "ok" and _SHELL_WAS_RESET in text[-500:]:
             self._shell_directory(call, None)
         elif verdict.status == "ok" and call.cwd:
@@ -187,30 +200,29 @@ class StateFold:
             self._state.last_action = LastAction(
                 tool=call.tool,
                 args=call.args,
-                status=verdict.status if verdict else "pending",
+                status=_settled(call, verdict) if verdict else "pending",
                 result=verdict.line if verdict else "",
                 source=call.source,
                 index=call.index,
             )
 
-    def _command(self, call: PendingCall, verdict: Verdict) -> None:
-        if not verdict.ran:
+    def _notice(self, text: str, source: int) -> None:
+        """Take in word that a command left running has ended."""
+        notice = read_notice(text)
+        run = running_commands(self._state).get(notice.handle) if notice else None
+        if notice is None or run is None:
             return
-        before = self._state.commands.get(call.command)
-        sources = (*(before.sources if before else ()), call.source)
-        record = CommandRecord(
-            command=call.command,
-            kind=call.kind,
-            runs=(before.runs if before else 0) + 1,
-            failures=(before.failures if before else 0) + (verdict.status == "failed"),
-            sources=tuple(sorted(set(sources))[-MAX_SOURCES:]),
-        )
-        if before is not None and before.position > call.position:
-            update = before.model_dump(include={"ok", "exit_code", "outcome", "index"})
-        else:
-            told = {"ok": verdict.ended, "exit_code": verdict.exit_code}
-            update = {**told, "outcome": verdict.line, "index": call.index}
-        self._state.commands[call.command] = record.model_copy(update=update)
+        code = notice.exit_code
+        status: Outcome = "ended" if code is None else "failed" if code else "ok"
+        self._told(run, (source, 0), Verdict(status=status, exit_code=code))
+
+    def _told(self, run: PolledRun, position: Position, verdict: Verdict) -> None:
+        """Note what came after a call of how the command it left running ended."""
+        CommandRuns(self._state).told(run, position, verdict)
+        last = self._state.last_action
+        if last is not None and last.position == run.position:
+            status: Outcome = "running" if verdict.running else verdict.status
+            self._state.last_action = last.model_copy(update={"status": status})
 
     def _read(self, read: PlannedRead, call: PendingCall) -> None:
         reads = self._state.files_read
@@ -259,6 +271,15 @@ def _last_commit(state: WorkingState, *, before: int | None = None) -> Position:
     commits = (c.position for c in state.commands.values() if c.kind == "commit" and c.ok)
     counted = (at for at in commits if before is None or at[0] < before)
     return max(counted, default=(-1, -1))
+
+
+def _settled(call: PendingCall, verdict: Verdict) -> Outcome:
+    """Return how a call ended; of a shell command no more than its record says."""
+    shell = bool(call.command or call.polls)
+    if verdict.running:
+        return "running"
+    unknown = shell and verdict.ended is None and verdict.status == "ok"
+    return "ended" if unknown else verdict.status
 
 
 def _happened(change: PlannedChange, call: PendingCall, verdict: Verdict) -> bool:

@@ -36,8 +36,17 @@ __all__ = [
 
 _TAG = re.compile(r"<(?=[/!?]?[A-Za-z])")
 _ODD_PATH = re.compile(r"[\s,()\"`]|\A-|: ")
-_SYMBOLS = {"pending": "no result yet", "ok": "ok", "failed": "failed", "refused": "not run"}
+_SYMBOLS = {
+    "pending": "no result yet",
+    "running": "still running",
+    "ended": "",
+    "ok": "ok",
+    "failed": "failed",
+    "refused": "not run",
+}
 _ADVICE = {
+    "running": "Ask for its result before doing it again.",
+    "ended": "Go on from there.",
     "pending": "Check whether it took effect before doing it again.",
     "ok": "It is done; go on from there.",
     "failed": "It did not work; do not take it as done.",
@@ -115,9 +124,10 @@ def group_lines(files: Sequence[tuple[str, FileRecord]], *, marked: bool) -> lis
 def last_action_line(action: LastAction) -> str:
     """Return the line of the newest call, and what to make of it."""
     call = f"{data(action.tool, 60) or 'a tool'}: {data(action.args, 120)}".rstrip(": ")
-    result = f": {data(action.result, 120)}" if action.result else ""
+    told = (_SYMBOLS[action.status], data(action.result, 120))
+    ended = ": ".join(part for part in told if part)
     reference = references([action.source])
-    return f"- {call} → {_SYMBOLS[action.status]}{result} {reference} {_ADVICE[action.status]}"
+    return f"- {call}{f' → {ended}' if ended else ''} {reference} {_ADVICE[action.status]}"
 
 
 def step_line(step: TaskStep) -> str:
@@ -133,13 +143,21 @@ def statement_line(statement: Statement) -> str:
 
 
 def command_line(command: CommandRecord) -> str:
-    """Return the line of a command with how it ended last."""
-    ended = {True: "ok", False: "failed", None: "result not known"}[command.ok]
-    code = f", exit {command.exit_code}" if command.ok is False and command.exit_code else ""
-    runs = f", run {command.runs} times" if command.runs > 1 else ""
+    """Return the line of a command with how it ended last, as far as that is known."""
+    words: list[str] = []
+    if command.running:
+        words.append("still running")
+    elif command.ok is not None:
+        words.append("ok" if command.ok else "failed")
+    if command.ok is False and command.exit_code:
+        words.append(f"exit {command.exit_code}")
+    if command.runs > 1:
+        words.append(f"run {command.runs} times")
+    ended = f" {', '.join(words)}" if words else ""
     outcome = f": {data(command.outcome, 100)}" if command.outcome else ""
     shown = data(command.command, 140).replace("`", "'")
-    return f"- `{shown}` {ended}{code}{runs}{outcome} {references(command.sources[-1:])}"
+    told = [command.told[0]] if command.told > command.position else []
+    return f"- `{shown}`{ended}{outcome} {references([command.sources[-1], *told])}"
 
 
 def read_text(path: str, record: ReadRecord) -> str:

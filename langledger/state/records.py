@@ -13,9 +13,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from langledger.state.base import (
+    CommandKind,
+    FileAction,
+    Outcome,
+    Position,
+    Record,
+    StatementStatus,
+    StepStatus,
+)
+from langledger.state.planned import (
+    PendingCall,
+    PlannedChange,
+    PlannedRead,
+    PlannedStep,
+    PolledRun,
+)
 
 __all__ = [
     "CommandKind",
@@ -26,6 +43,10 @@ __all__ = [
     "LastAction",
     "Outcome",
     "PendingCall",
+    "PlannedChange",
+    "PlannedRead",
+    "PlannedStep",
+    "PolledRun",
     "Position",
     "ReadRecord",
     "Statement",
@@ -34,21 +55,6 @@ __all__ = [
     "TaskStep",
     "WorkingState",
 ]
-
-FileAction: TypeAlias = Literal["create", "write", "edit", "delete", "rename", "restore"]
-Outcome: TypeAlias = Literal["pending", "ok", "failed", "refused"]
-StepStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"]
-CommandKind: TypeAlias = Literal["test", "build", "lint", "commit", "other", "edit", "inspect"]
-StatementStatus: TypeAlias = Literal["active", "superseded", "expired"]
-
-Position: TypeAlias = tuple[int, int]
-"""Where a call stands in the history: its entry's seq, and its place among that entry's calls."""
-
-
-class Record(BaseModel):
-    """What all records share: immutable, and an unknown field is an error, not lost."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class FileChange(Record):
@@ -156,6 +162,9 @@ class CommandRecord(Record):
         ok: How the last run ended; None where the result does not tell.
         exit_code: Of the last run, where recorded.
         outcome: What the last run said, on one line.
+        running: The last run was left running.
+        handles: The ids under which later calls ask for the last run, as in ``session 13199``.
+        told: The call whose result told how the last run ended, where it was a later one.
         sources: Seqs of the newest entries that ran it, in order.
         index: The last call's place among its entry's calls.
     """
@@ -167,6 +176,9 @@ class CommandRecord(Record):
     ok: bool | None = None
     exit_code: int | None = None
     outcome: str = ""
+    running: bool = False
+    handles: tuple[str, ...] = ()
+    told: Position = (-1, -1)
     sources: tuple[int, ...]
     index: int = 0
 
@@ -241,7 +253,8 @@ class LastAction(Record):
     Attributes:
         tool: Name of the tool.
         args: Its arguments on one short line.
-        status: ``pending`` until its result is there; ``refused`` if it was kept from running.
+        status: ``pending`` until its result is there; ``refused`` if it was kept from running;
+            ``running`` if it was left running, ``ended`` if nothing tells whether it worked.
         result: The result on one line.
         source: Seq of the entry that called it.
         index: The call's place among that entry's calls.
@@ -256,89 +269,8 @@ class LastAction(Record):
 
     @property
     def ok(self) -> bool | None:
-        """Whether it worked; None while its result is not there."""
-        return None if self.status == "pending" else self.status == "ok"
-
-    @property
-    def position(self) -> Position:
-        """Where the call stands in the history."""
-        return self.source, self.index
-
-
-class PlannedChange(Record):
-    """A change a call will make to a file if it succeeds.
-
-    Attributes:
-        path: The file; empty where only the result names it.
-        action: What will be done.
-        other: The other path of a rename or copy.
-        summary: One line that says what changes.
-        content_hash: SHA-256 of the new content, where the call gives all of it.
-        writes: What running or applying the file will change.
-        program: The shell command that makes the change, whose complaint undoes it.
-        last: It belongs to the last command of a script, the one whose exit code is the script's.
-    """
-
-    path: str
-    action: FileAction
-    other: str | None = None
-    summary: str = ""
-    content_hash: str | None = None
-    writes: tuple[str, ...] = ()
-    program: str = ""
-    last: bool = True
-
-
-class PlannedRead(Record):
-    """A file, and which part of it, that a call will read if it succeeds."""
-
-    path: str
-    range: str = "all"
-
-
-class PlannedStep(Record):
-    """A step that a call will put on the agent's list, or change, if it succeeds.
-
-    ``step`` or ``status`` is None where the call leaves it as it is.
-    """
-
-    step: str | None = None
-    status: StepStatus | None = None
-    key: str | None = None
-
-
-class PendingCall(Record):
-    """A call whose result is not there yet, reduced to what it would change.
-
-    Attributes:
-        id: The call's id; unique only among the calls that wait.
-        source: Seq of the entry that made the call.
-        index: The call's place among that entry's calls.
-        tool: Name of the tool.
-        args: The arguments on one short line.
-        changes: What it will do to files.
-        reads: What it will read.
-        steps: What it will put on the agent's list of steps.
-        replaces_steps: ``steps`` is the whole list.
-        command: The shell command, on one line.
-        kind: What the shell command is for.
-        cwd: The directory in which the shell will be left.
-        shell_cwd: Where the shell stood when the call was made.
-    """
-
-    id: str
-    source: int
-    index: int
-    tool: str
-    args: str = ""
-    changes: tuple[PlannedChange, ...] = ()
-    reads: tuple[PlannedRead, ...] = ()
-    steps: tuple[PlannedStep, ...] = ()
-    replaces_steps: bool = False
-    command: str = ""
-    kind: CommandKind = "other"
-    cwd: str | None = None
-    shell_cwd: str | None = None
+        """Whether it worked; None where that is not known."""
+        return None if self.status in ("pending", "running", "ended") else self.status == "ok"
 
     @property
     def position(self) -> Position:

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from langchain_core.messages import ToolMessage
 
+from langledger.state.background import handles_of_result, says_running
 from langledger.state.interventions import kept_from_running
 from langledger.state.records import Outcome
 from langledger.state.text import one_line
@@ -49,7 +50,8 @@ _FAILED_WITHIN = re.compile(
     re.IGNORECASE,
 )
 _EXIT_AT_START = re.compile(
-    r"^(?:exit code:? |process exited with code |<returncode>|exit status:? )(-?\d{1,5})",
+    r"^(?:exit code:? |process exited with code |<(?:returncode|exit_code)>|exit status:? "
+    r"|\{\"chunk_id\":[^\n]*?\"exit_code\": ?)(-?\d{1,5})",
     re.IGNORECASE | re.MULTILINE,
 )
 _EXIT_AT_END = re.compile(
@@ -69,7 +71,10 @@ _FRAME = re.compile(
     r"|\[command (?:finished|failed|succeeded)|command exited with|\(no output\)"
     r"|\[python interpreter|root@"
     r"|total output|shell cwd was reset|(?:error|stdout|stderr|signal): \(none\)"
-    r"|process group pgid:|background pids:)",
+    r"|process group pgid:|background pids:|command (?:is )?running in background|session_id\W"
+    r"|process running with"
+    r"|\{\"chunk_id\":|</?(?:retrieval_)?status>|<(?:exit_code|task_id|task_type|timestamp)>"
+    r"|</?std(?:out|err)>\s*$)",
     re.IGNORECASE,
 )
 
@@ -85,6 +90,8 @@ class Verdict:
         exit_code: Of a shell command, where told.
         line: The result on one line.
         complaints: The programs that reported an error of their own.
+        running: A shell command was left running.
+        handles: The ids under which later calls ask for it.
     """
 
     status: Outcome
@@ -93,6 +100,8 @@ class Verdict:
     exit_code: int | None = None
     line: str = ""
     complaints: frozenset[str] = frozenset()
+    running: bool = False
+    handles: tuple[str, ...] = ()
 
 
 def result_text(message: ToolMessage) -> str:
@@ -136,6 +145,8 @@ def judge(
     if kept is not None:
         return Verdict(status=kept, ran=False, line=_line(head, tail, shell=False, ok=False))
     code = _exit_code(start, tail, recorded) if shell else None
+    handles = handles_of_result(start, tail) if shell and code is None else ()
+    running = bool(handles) or (shell and code is None and says_running(start))
     if shell:
         wrong = failed or code not in (None, 0) or _NO_START.match(start) is not None
     else:
@@ -143,10 +154,12 @@ def judge(
         wrong = failed or said
     return Verdict(
         status="failed" if wrong else "ok",
-        ended=None if code is None and _STILL_OPEN.match(start) else not wrong,
+        ended=None if running or (code is None and _STILL_OPEN.match(start)) else not wrong,
         exit_code=code,
         line=_line(head, tail, shell=shell, ok=not wrong),
         complaints=_complaints(head + "\n" + tail, programs),
+        running=running,
+        handles=handles,
     )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from langledger.state.arguments import (
@@ -22,6 +22,7 @@ from langledger.state.arguments import (
     read_arguments,
     short_arguments,
 )
+from langledger.state.background import handles_of_call
 from langledger.state.commands import ShellEffects, shell_effects, written_by
 from langledger.state.known import Known
 from langledger.state.patch import is_patch, patch_changes
@@ -31,6 +32,7 @@ from langledger.state.records import (
     PendingCall,
     PlannedChange,
     PlannedRead,
+    PolledRun,
     Position,
 )
 from langledger.state.scripts import script_changes, string_values
@@ -90,11 +92,13 @@ class Surroundings:
         known: What is known of files.
         base: The session's directory, None: not known.
         shell: The directory a shell that keeps it was left in, None: ``base``.
+        running: The commands left running, by their ids.
     """
 
     known: Known
     base: str | None = None
     shell: str | None = None
+    running: Mapping[str, PolledRun] = field(default_factory=dict[str, PolledRun])
 
     def path(self, path: str) -> str:
         """Return the one name of a path."""
@@ -118,6 +122,9 @@ def plan_call(
     for rule in (plan.steps, plan.patch, plan.line_editor, plan.shell, plan.code, plan.files):
         if rule():
             break
+    if not plan.found.get("command"):
+        asked = (around.running.get(handle) for handle in handles_of_call(plan.arguments))
+        plan.found["polls"] = tuple(dict.fromkeys(run for run in asked if run))
     return PendingCall(
         id=call_key(call_id),
         source=position[0],

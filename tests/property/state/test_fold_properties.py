@@ -52,6 +52,7 @@ CALLS: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.one_of(
     st.tuples(st.just("TodoWrite"), st.fixed_dictionaries({"todos": STEPS})),
     st.tuples(st.just("TaskCreate"), st.fixed_dictionaries({"subject": st.sampled_from("abc")})),
     st.tuples(st.just("TaskUpdate"), UPDATE),
+    st.tuples(st.just("BashOutput"), st.just({"bash_id": "b1"})),
 )
 EDITED = "A reviewer replaced this. Executed instead: {}.\n\nTool response:\nok"
 RESULTS = st.sampled_from(
@@ -66,6 +67,9 @@ RESULTS = st.sampled_from(
         ("Tool call x with id y did not complete - no result was recorded.", "error"),
         (EDITED.format('Write with arguments {"file_path": "b.py", "content": "x"}'), "success"),
         (EDITED.format('Bash with arguments {"command": "touch c.py"}'), "success"),
+        ("Command running in background with ID: b1", "success"),
+        ("<status>completed</status>\n<exit_code>1</exit_code>", "success"),
+        ("<status>running</status>", "success"),
         (None, ""),  # never answered
     ]
 )
