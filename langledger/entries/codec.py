@@ -58,14 +58,14 @@ def dump_value(value: Any, serde: SerializerProtocol = _serde) -> tuple[str, byt
         kind, payload = serde.dumps_typed(value)
     except (TypeError, ValueError, RecursionError) as error:
         try:
-            return EXACT_JSON, exact.dump(value)
+            return EXACT_JSON, exact.dump(value, serde)
         except (TypeError, ValueError, RecursionError):
             raise SerializationError(
                 f"a value of type {type(value).__name__} cannot be stored: {error}"
             ) from error
     # msgpack writes a question mark for half a surrogate pair, so without one there was none.
     if kind == "msgpack" and b"?" in payload and has_lone_surrogate(value):
-        return EXACT_JSON, exact.dump(value)
+        return EXACT_JSON, exact.dump(value, serde)
     return kind, payload
 
 
@@ -76,7 +76,9 @@ def load_value(kind: str, payload: bytes, serde: SerializerProtocol = _serde) ->
         SerializationError: The bytes are damaged, or of another serialisation.
     """
     try:
-        return exact.load(payload) if kind == EXACT_JSON else serde.loads_typed((kind, payload))
+        return (
+            exact.load(payload, serde) if kind == EXACT_JSON else serde.loads_typed((kind, payload))
+        )
     except Exception as error:
         raise SerializationError(f"a stored value cannot be read back: {error}") from error
 
