@@ -14,7 +14,7 @@ from typing import cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from langledger.compaction.findings import Finding, Section
+from langledger.compaction.found import Finding, Section
 from langledger.compaction.sentences import clip, one_line
 from langledger.compaction.transcript import readable_text
 
@@ -33,7 +33,9 @@ _NO_ANSWER = re.compile(
     re.IGNORECASE,
 )
 # What Claude Code says after the last answer.
-_CLOSING = re.compile(r"\"\.?\s+(?:You can now continue|Read the answers carefully)\b.*\Z", re.DOTALL)
+_CLOSING = re.compile(
+    r"\"\.?\s+(?:You can now continue|Read the answers carefully)\b.*\Z", re.DOTALL
+)
 _LONGEST_RESULT = 20_000  # characters
 _LONGEST_QUESTION = 200
 _LONGEST_ANSWER = 400
@@ -116,7 +118,9 @@ def _matched(text: str, questions: list[_Question]) -> Iterator[tuple[str, str]]
     from_json = _from_json(text)
     if from_json is not None:
         for question in questions:
-            answer = from_json.get(question.key, from_json.get(question.text))
+            answer = from_json.get(question.key) or from_json.get(question.text)
+            if not answer and len(questions) == 1:
+                answer = from_json.get("answer") or from_json.get("response")
             if answer:
                 yield question.text, answer
         return
@@ -161,9 +165,9 @@ def _quoted(text: str, questions: list[_Question]) -> list[tuple[str, str]]:
         if (at := text.find(mark := f'"{question.text}"=')) >= 0
     ]
     places.sort()
-    ends = [at for at, _, _ in places[1:]]
+    ends = [*(at for at, _, _ in places[1:]), None][: len(places)]
     found: list[tuple[str, str]] = []
-    for (_, begin, question), end in zip(places, [*ends, None], strict=True):
+    for (_, begin, question), end in zip(places, ends, strict=True):
         answer = text[begin:end].rstrip().rstrip(",")
         if end is None:
             answer = _CLOSING.sub('"', answer)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage, BaseMessage
 
 from langledger.compaction.answers import answers_of
-from langledger.compaction.findings import Finding, Section, findings_of
+from langledger.compaction.findings import findings_of
+from langledger.compaction.found import Finding, Section
 from langledger.compaction.instructions import rules_of
 from langledger.compaction.sentences import (
     clip,
@@ -36,6 +37,9 @@ from langledger.tokens.text import well_formed
 __all__ = ["extract_summary", "serialise_for_summary", "split_for_summary"]
 
 _REQUEST_SHARE = 0.5
+_ANSWER_SHARE = 0.2
+_RULE_SHARE = 0.12
+_SPARE = 1.0  # findings of less are told where room is left
 _MOST_FOR_REQUESTS = 0.9
 _LEAST_PER_REQUEST = 22  # tokens that a shortened request needs to say anything
 _EDGE_WEIGHT = 4  # the first and the newest request get this many times the others' room
@@ -49,8 +53,9 @@ def extract_summary(messages: Sequence[tuple[int, BaseMessage]], *, max_tokens: 
     """Summarise messages by their own most telling lines.
 
     All user requests come first: verbatim while there is room, then shortened, the first and
-    the newest last. What remains goes to conclusions, test results, errors, open points and
-    commands by score, in the order of the conversation within each kind.
+    the newest last. Then come the user's answers to a tool's questions, and rules of the
+    project's instruction files. What remains goes to conclusions, test results, errors, open
+    points and commands by score, in the order of the conversation within each kind.
 
     Args:
         messages: Each with its entry's seq, in order. Human messages with
@@ -61,31 +66,52 @@ def extract_summary(messages: Sequence[tuple[int, BaseMessage]], *, max_tokens: 
         Lines that each end with their source, such as ``[#17]`` or ``[#4, #9]``; empty where there
         is nothing to say or no room to say it.
     """
-    requests = _requests(messages)
-    findings = findings_of(messages) or _last_resort(messages)
-    lines = [_render(finding) for finding in findings]
-    costs = [count + 1 for count in count_texts(lines)]
-    room = _room_for_requests(len(requests), sum(costs), max_tokens)
-    asked = _request_lines(requests, room)
-    left = max_tokens - sum(count + 1 for count in count_texts(asked))
-    chosen = _choose(findings, costs, left)
-    chosen.sort(key=lambda i: (findings[i].section, findings[i].seqs[-1], i))
-    droppable = sorted(chosen, key=lambda i: (findings[i].score, -i))
-    return _join(asked, {i: lines[i] for i in chosen}, droppable, max_tokens)
+    requests, answers = _requests(messages), answers_of(messages)
+    told = _fitting(answers, int(max_tokens * _ANSWER_SHARE))
+    seqs = {seq for answer in answers for seq in answer.seqs}
+    findings = findings_of(messages, told=seqs) or ([] if told else _last_resort(messages))
+    costs = _costs(findings)
+    rest = sum(cost for cost, of in zip(costs, findings, strict=True) if of.score >= _SPARE)
+    asked = _request_lines(
+        requests, _room_for_requests(len(requests), rest, max_tokens - sum(_costs(told)))
+    )
+    left = max_tokens - sum(count + 1 for count in count_texts(asked)) - sum(_costs(told))
+    rules = _fitting(rules_of(messages), min(int(max_tokens * _RULE_SHARE), left))
+    chosen = _choose(findings, costs, left - sum(_costs(rules)))
+    others = sorted((findings[i] for i in chosen), key=lambda of: (of.section, of.seqs[-1]))
+    droppable = [*sorted(others, key=lambda of: of.score), *reversed(rules), *told]
+    return _join(asked, [*told, *rules, *others], droppable, max_tokens)
+
+
+def _costs(findings: Iterable[Finding]) -> list[int]:
+    """Return the tokens of each line and its end."""
+    return [count + 1 for count in count_texts([_render(finding) for finding in findings])]
+
+
+def _fitting(findings: list[Finding], room: int) -> list[Finding]:
+    """Take findings by score while they fit; return them in the order they were said in."""
+    costs = _costs(findings)
+    taken: list[int] = []
+    for index in sorted(range(len(findings)), key=lambda i: (-findings[i].score, i)):
+        if costs[index] <= room:
+            taken.append(index)
+            room -= costs[index]
+    return [findings[i] for i in sorted(taken, key=lambda i: (findings[i].seqs[-1], i))]
 
 
 def _join(
-    asked: list[str], chosen: dict[int, str], droppable: Iterable[int], max_tokens: int
+    asked: list[str], chosen: list[Finding], droppable: Iterable[Finding], max_tokens: int
 ) -> str:
     """Join the lines; where the seams made it too long, drop the least first."""
+    lines = {id(finding): _render(finding) for finding in chosen}
     candidates = iter(droppable)
     while True:
-        text = "\n".join([*asked, *chosen.values()])
+        text = "\n".join([*asked, *lines.values()])
         if count_text(text) <= max_tokens:
             return text
         least = next(candidates, None)
         if least is not None:
-            del chosen[least]
+            del lines[id(least)]
         elif asked:
             asked.pop(len(asked) // 2)
         else:

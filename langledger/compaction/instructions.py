@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from langchain_core.messages import BaseMessage
 
-from langledger.compaction.findings import SPEAKS_FOR_USER, Finding, Section
+from langledger.compaction.found import SPEAKS_FOR_USER, Finding, Section
 from langledger.compaction.sentences import clip, sentences
 from langledger.compaction.transcript import injected_text
 
@@ -20,11 +20,13 @@ __all__ = ["rules_of"]
 _BLOCK = re.compile(
     r"<(INSTRUCTIONS|user_instructions|project_instructions)>(.*?)(?:</\1>|\Z)", re.DOTALL
 )
+# The heading or the sentence under which a host shows a file.
 _FILE = re.compile(
-    r"(?:AGENTS|CLAUDE|GEMINI|CONVENTIONS|copilot-instructions)(?:\.local)?\.md\b"
-    r"|\.cursorrules\b|\bproject instructions\b|项目(?:说明|规则|约定)",
-    re.IGNORECASE,
+    r"^(?:#+ |Contents of |From )[^\n]{0,200}?(?:(?:AGENTS|CLAUDE|GEMINI|copilot-instructions)"
+    r"(?:\.local)?\.md\b|\.cursorrules\b|\bproject instructions\b|项目(?:说明|规则|约定))",
+    re.IGNORECASE | re.MULTILINE,
 )
+_HEADING = re.compile(r"^\s*#{1,6} .*$", re.MULTILINE)
 _STRONG = re.compile(
     r"\b(?:MUST|NEVER|ALWAYS|REQUIRED|FORBIDDEN|DO NOT|DON'T|ONLY|CRITICAL|IMPORTANT)\b"
     r"|必须|禁止|严禁|务必|不得|不要|不可"
@@ -65,7 +67,7 @@ def rules_of(messages: Sequence[tuple[int, BaseMessage]]) -> list[Finding]:
 
 def _rules(text: str) -> Iterator[str]:
     for part in _instructions(text):
-        for sentence in sentences(part):
+        for sentence in sentences(_HEADING.sub("", part)):
             if len(sentence.encode("utf-8", "replace")) < 16 or sentence.endswith((":", "：")):
                 continue
             speaks = SPEAKS_FOR_USER.search(sentence) and not _CONDITION.search(sentence)
@@ -77,5 +79,5 @@ def _instructions(text: str) -> list[str]:
     """Return the parts of a host's text that come from instruction files."""
     if blocks := [match[2] for match in _BLOCK.finditer(text)]:
         return blocks
-    named = _FILE.search(text[:2_000])
+    named = _FILE.search(text[:4_000])
     return [text[named.start() :]] if named else []

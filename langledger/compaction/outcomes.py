@@ -1,0 +1,269 @@
+"""What an extractive summary can say of calls and of their results."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+from langchain_core.messages import AIMessage, ToolMessage
+
+from langledger.compaction.found import LONGEST, SPEAKS_FOR_USER, Finding, Found, Key, Section
+from langledger.compaction.sentences import clip, lines_of, one_line, sentences, signature
+from langledger.compaction.transcript import readable_text
+from langledger.compaction.worth import tells_outcome, worth
+from langledger.tokens.blocks import as_json
+
+__all__ = ["Call", "calls_of", "read_calls", "read_result"]
+
+_LONGEST_COMMAND = 4_000
+_MOST_TODOS = 20  # of one call
+_MOST_PER_RESULT = 6
+_MOST_PER_REPORT = 4
+_LOW = -5.0  # the score of a line that hardly says anything
+_COMMAND_KEYS = ("command", "cmd", "script", "code")
+_TARGET_KEYS = ("file_path", "path", "filename", "pattern", "query", "url", "description", "skill")
+_TODO_IN_CODE = re.compile(r"\b(?:TODO|FIXME)\b[^\n]{0,200}")
+# Commands and tools that show files: "error" in what they print is source code, not an event.
+_SHOWS_FILES = re.compile(
+    r"^(?:cd \S+ *(?:&&|;) *)?(?:cat|head|tail|sed -n|nl|less|grep|rg|ag|find|ls|tree|awk|bat"
+    r"|git (?:show|diff|log|grep|blame)|Get-Content|type)\b"
+)
+_READS = re.compile(
+    r"read|view|open|grep|glob|search|find|list|fetch|cat|retriev|todo", re.IGNORECASE
+)
+_NOTABLE = re.compile(
+    r"test|build|lint|check|deploy|commit|push|migrat|install|run|make", re.IGNORECASE
+)
+
+_ERROR = re.compile(
+    r"^\s*(?:E\s{2,}|--- FAIL|FAIL(?:ED)?\b|ERROR\b|FATAL\b|error[:\[ ]|fatal:|panic:|npm ERR!"
+    r"|✗|✖|×\s)"
+    r"|^\s*(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Failure)\b\s*(?:[:(]|$)"
+    r"|:\d+(?::\d+)?:? (?:fatal )?error\b|\berror (?:TS|CS|C|E)?\d+\b|\berror\[E\d+\]"
+    r"|command not found|No such file or directory|[Pp]ermission denied|[Cc]onnection refused"
+    r"|\bundefined: \w|[Ss]egmentation fault|[Ee]xit(?:ed with)?(?: code| status)[: ]+[1-9]"
+    r"|\btimed out\b|错误[:：]|异常[:：]|报错|失败[:：]"
+)
+_RESULT = re.compile(
+    r"\b\d+ (?:passed|failed|skipped|xfailed|errors?|failures?|passing|failing|pending)\b"
+    r"|^Ran \d+ tests? in|^(?:ok|FAIL)\s+\S+\s+\d[\d.]*m?s|test result: |^Tests?:\s+.*\d"
+    r"|^(?:OK|FAILED) \(|\d+ (?:problems?|vulnerabilities)\b|^TOTAL\s+\d+"
+    r"|^real\s+\d+m|通过 ?\d+|\d+ ?个(?:测试|用例)"
+)
+_MADE = re.compile(  # a commit, or the address of what a command has created
+    r"^\[[\w./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] |^\s*https?://\S{8,}\s*$"
+)
+_EXIT_ALONE = re.compile(
+    r"^\W*(?:exit(?:ed)?|return ?code|command finished)\D*\d+\D*$", re.IGNORECASE
+)
+_COMMIT = re.compile(
+    r"git commit\b.*?-m\s*(?:\"\$\(cat <<-?['\"]?\w+['\"]?\s*\n|[\"'])\s*([^\"\n]{3,200}?)['\"\n]",
+    re.DOTALL,
+)
+# What a host writes around an output; it says nothing that the call does not.
+_WRAPPING = re.compile(
+    r"^\W*(?:Script (?:completed|failed|error|running\b.*)|Wall time\b.*|Output|Chunk ID:.*"
+    r"|(?:Original token count|Total output lines):?.*|(?:Exit code:?|Process exited with code) 0"
+    r"|Warning: truncated output\b.*|\{\"chunk_id\":.*|success|done|ok|error|undefined|null"
+    r"|no output|command not found)\W*$",
+    re.IGNORECASE,
+)
+_SHELL_PREFIX = re.compile(r"^\w+: ?(?:line )?\d+: ")
+_NOT_FOUND = re.compile(r"\bcommand not found\b", re.IGNORECASE)
+_STILL_RUNS = re.compile(
+    r"\b(?:running in (?:the )?background|still running|Script running|session ID \d+)\b"
+)
+_TEST_FAILED = re.compile(
+    r"^\s*(?:FAILED|--- FAIL:|FAIL:|ERROR:|[✗✖×])\s+(\S+)|(\S+::\S+) FAILED\b"
+    r"|^test (\S+) \.\.\. FAILED\b"
+)
+_TEST_PASSED = re.compile(
+    r"^\s*(?:PASSED|--- PASS:|PASS:|[✓✔])\s+(\S+)|(\S+::\S+) PASSED\b|^test (\S+) \.\.\. ok\b"
+)
+# What one run of a command may have and the next has not: where to begin, and how much to show.
+_AROUND_COMMAND = re.compile(
+    r"^cd \S+ *(?:&&|;) *|\s*\d?>&?\s*\S+|\s*\|\s*(?:tail|head|grep|tee|cat|less)\b[^|]*"
+)
+_SUBAGENT = re.compile(
+    r"(?:task|agent|sub_?agent|spawn_agent|dispatch_agent|research|explore)", re.IGNORECASE
+)
+_IN_SCRIPT = re.compile(r"""\bcmd"?\s*:\s*("(?:[^"\\]|\\.){1,4000}")""")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call as a summary names it.
+
+    Attributes:
+        name: The tool.
+        subject: What it was called on: a command, a file, a query; empty where unknown.
+    """
+
+    name: str
+    subject: str
+
+    @property
+    def label(self) -> str:
+        """The tool with what it was called on, in one line."""
+        return f"{self.name} `{clip(one_line(self.subject), 80)}`" if self.subject else self.name
+
+    @property
+    def run(self) -> str:
+        """What two runs of the same command share; empty where unknown."""
+        bare = one_line(_AROUND_COMMAND.sub("", self.subject))
+        return f"{self.name} {bare}" if bare else ""
+
+
+def calls_of(message: AIMessage) -> dict[str, Call]:
+    """Return the calls of a message by id."""
+    return {call["id"] or "": _call(call["name"], call["args"]) for call in message.tool_calls}
+
+
+def _call(name: str, arguments: Mapping[str, object]) -> Call:
+    return Call(name, _command(arguments) or _argument(arguments, _TARGET_KEYS))
+
+
+def _command(arguments: Mapping[str, object]) -> str:
+    """Return the shell command or script of a call; an editor's ``command`` is not one."""
+    command = _argument(arguments, _COMMAND_KEYS) or _command_in_script(arguments.get("input"))
+    is_edit = "path" in arguments or "*** Begin Patch" in command
+    return "" if is_edit else command[:_LONGEST_COMMAND]
+
+
+def _command_in_script(script: object) -> str:
+    """Return the first command that a script of tool calls runs."""
+    found = _IN_SCRIPT.search(script[:_LONGEST_COMMAND]) if isinstance(script, str) else None
+    try:
+        return str(json.loads(found[1])) if found else ""
+    except ValueError:
+        return ""
+
+
+def _argument(arguments: Mapping[str, object], keys: Sequence[str]) -> str:
+    for key in keys:
+        value = arguments.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):  # ["bash", "-lc", "pytest -q"]
+            parts = [part for part in cast("list[object]", value) if isinstance(part, str)]
+            return parts[-1] if len(parts) > 1 and parts[1].startswith("-") else " ".join(parts)
+    return ""
+
+
+def read_calls(found: Found, seq: int, message: AIMessage, recency: float) -> None:
+    """Add what a message's calls say of themselves; a tool's bare name says nothing."""
+    for call in message.tool_calls:
+        name, arguments = call["name"], call["args"]
+        if command := _command(arguments):
+            _read_command(found, seq, command, recency)
+        elif not _READS.search(name):
+            called = _call(name, arguments)
+            if called.subject:
+                label = "The assistant called"
+                found.add(Finding(Section.COMMANDS, [seq], label, called.label, recency / 2))
+            written = as_json(arguments).replace("\\n", "\n")
+            for match in islice(_TODO_IN_CODE.finditer(written), _MOST_TODOS):
+                label = f"Written by {name}"
+                found.add(Finding(Section.OPEN, [seq], label, match[0], 2.0 + recency))
+
+
+def _read_command(found: Found, seq: int, command: str, recency: float) -> None:
+    notable = 0.7 * bool(_NOTABLE.search(command))
+    score = 0.0 if _SHOWS_FILES.search(command) else 0.8 + notable
+    text = f"`{clip(one_line(command), 160)}`"
+    found.add(Finding(Section.COMMANDS, [seq], "The assistant ran", text, score + recency / 2))
+    for message in _COMMIT.findall(f"{command}\n"):
+        text = f'"{one_line(message)}"'
+        found.add(Finding(Section.WORK, [seq], "The assistant committed", text, 2.5 + recency))
+
+
+def read_result(
+    found: Found, seq: int, message: ToolMessage, call: Call | None, recency: float
+) -> None:
+    """Add what a result tells of successes and failures, and take back what it replaces."""
+    call = call or Call(message.name or "a tool", "")
+    failed = message.status == "error"
+    keys: list[Key] = []
+    reports = _SUBAGENT.fullmatch(call.name) is not None
+    if failed or not (reports or _shows_files(message.name or call.name, call.subject)):
+        keys = _read_lines(found, seq, message, call, recency)
+    if failed and not keys:
+        line = next(_tool_lines(message), "failed" if call.subject else "")
+        finding = Finding(Section.ERRORS, [seq], _label(call), line, 2.0 + recency, call.run)
+        keys = [found.add(finding, key=signature(line))]
+    if call.run and not _STILL_RUNS.search(readable_text(message)[:2_000]):
+        found.settle(call.run, keys)
+    if reports and not failed:
+        _read_report(found, seq, message, call, recency)
+
+
+def _read_lines(
+    found: Found, seq: int, message: ToolMessage, call: Call, recency: float
+) -> list[Key]:
+    keys: list[Key] = []
+    taken = 0
+    for line in _tool_lines(message):
+        if passed := _TEST_PASSED.search(line):
+            found.passed(_first(passed))
+        if taken == _MOST_PER_RESULT:
+            continue
+        finding, key = _read_line(seq, line, call, recency)
+        if finding is not None:
+            taken += 1
+            place = found.add(finding, key=key)
+            keys += [place] if key else []
+    return keys
+
+
+def _read_line(seq: int, line: str, call: Call, recency: float) -> tuple[Finding | None, str]:
+    """Return what a line tells, and what it goes by where a later run may take it back."""
+    if _MADE.search(line):
+        return Finding(Section.WORK, [seq], _label(call), line, 2.5 + recency), ""
+    if _RESULT.search(line):
+        finding = Finding(Section.WORK, [seq], _label(call), line, 3.0 + recency, call.run)
+        return finding, signature(line)
+    if not _ERROR.search(line):
+        return None, ""
+    low = bool(_EXIT_ALONE.search(line) or _NOT_FOUND.search(line))
+    if low and not call.subject:
+        return None, ""
+    score = _LOW + recency if low else 2.0 + recency
+    test = _TEST_FAILED.search(line)
+    finding = Finding(Section.ERRORS, [seq], _label(call), line, score, call.run)
+    return finding, _first(test) if test else signature(line)
+
+
+def _first(match: re.Match[str]) -> str:
+    return next((group for group in match.groups() if group), "")
+
+
+def _label(call: Call) -> str:
+    return f"Output of {call.label}"
+
+
+def _read_report(found: Found, seq: int, message: ToolMessage, call: Call, recency: float) -> None:
+    """Add what a subagent found, for where room is left."""
+    said = [clip(s, LONGEST) for s in sentences(readable_text(message))]
+    ranked = sorted(
+        ((worth(s), -i, s) for i, s in enumerate(said) if not SPEAKS_FOR_USER.search(s)),
+        reverse=True,
+    )
+    for score, _, sentence in ranked[:_MOST_PER_REPORT]:
+        if score >= 1.0 and tells_outcome(sentence) and not sentence.startswith("[ ]"):
+            value = min(0.3 + score / 10 + recency / 8, 0.9)
+            found.add(Finding(Section.WORK, [seq], _label(call), sentence, value))
+
+
+def _shows_files(name: str, subject: str) -> bool:
+    return bool(_READS.search(name) or _SHOWS_FILES.search(subject))
+
+
+def _tool_lines(message: ToolMessage) -> Iterator[str]:
+    for line in lines_of(readable_text(message)):
+        bare = _SHELL_PREFIX.sub("", line[:LONGEST])
+        if not (_WRAPPING.search(bare) or SPEAKS_FOR_USER.search(line[:LONGEST])):
+            yield line[: 2 * LONGEST]
