@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langledger.arguments import check_tenant
+from langledger.compaction.host import locate
 from langledger.compaction.middleware import LedgerMiddleware
 from langledger.compaction.node import CompactionNode
 from langledger.compaction.options import CompactionOptions
 from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
+from langledger.entries.lookup import lookup_tool
 from langledger.operations import Executor
 
 if TYPE_CHECKING:
@@ -78,6 +81,7 @@ class Parts:
         llm: BaseChatModel | None = None,
         messages_key: str = "messages",
         output_messages_key: str | None = "llm_input_messages",
+        lookup: bool = False,
         **options: Unpack[CompactionOptions],
     ) -> CompactionNode:
         """Return a node for a ``StateGraph``; see :class:`CompactionNode`."""
@@ -87,7 +91,17 @@ class Parts:
             llm=llm,
             messages_key=messages_key,
             output_messages_key=output_messages_key,
+            lookup=lookup,
             **options,
+        )
+
+    def recall_tool(self) -> BaseTool:
+        """Return the tool ``recall_history`` for the tool node of a graph.
+
+        The middleware of ``create_agent`` brings it along.
+        """
+        return lookup_tool(
+            self._executor, lambda config, messages: locate(self._tenant, config, messages)
         )
 
     def _at(self, thread_id: str, scope: str = "") -> Location:

@@ -30,6 +30,7 @@ def insert_compaction(
     llm: BaseChatModel | None = None,
     messages_key: str = "messages",
     visible: bool = True,
+    lookup: bool = False,
     **options: Unpack[CompactionOptions],
 ) -> StateGraph[Any, Any, Any, Any]:
     """Compact before each of these LLM nodes; the graph is changed in place and returned.
@@ -46,6 +47,7 @@ def insert_compaction(
         llm: The model the nodes call.
         messages_key: Key of the state that holds the messages.
         visible: Add the node; without it the LLM nodes compact by themselves.
+        lookup: The model has the tool ``recall_history`` (``ledger.recall_tool()``).
         options: See :class:`~langledger.compaction.options.CompactionOptions`.
 
     Raises:
@@ -59,7 +61,9 @@ def insert_compaction(
         raise ConfigurationError(
             f"no node {', '.join(map(repr, unknown))}; the graph has {', '.join(builder.nodes)}"
         )
-    viewer = Viewer.of(ledger, window=window, llm=llm, messages_key=messages_key, **options)
+    viewer = Viewer.of(
+        ledger, window=window, llm=llm, messages_key=messages_key, lookup=lookup, **options
+    )
     for name in before:
         spec = builder.nodes[name]
         if (spec.metadata or {}).get(_MARK):

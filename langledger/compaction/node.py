@@ -61,13 +61,14 @@ class Viewer:
         window: int | None,
         llm: BaseChatModel | None,
         messages_key: str,
+        lookup: bool = False,
         **options: Unpack[CompactionOptions],
     ) -> Viewer:
         """Return a viewer for calls of ``llm``, or of a model with this window."""
         size = window_of(llm, window)
         return cls(
             host=host,
-            compactor=compactor_of(can_look_up=False, **options),
+            compactor=compactor_of(can_look_up=lookup, **options),
             window=size,
             reserved=reserved_output(llm, size),
             model=model_name(llm),
@@ -108,6 +109,7 @@ class CompactionNode(Runnable[Any, dict[str, Any]]):
         llm: The model the LLM node calls.
         messages_key: Key of the state that holds the messages.
         output_messages_key: Key the view is put under; None: the node only compacts.
+        lookup: The model has the tool ``recall_history`` (``ledger.recall_tool()``).
         options: See :class:`~langledger.compaction.options.CompactionOptions`.
     """
 
@@ -119,10 +121,11 @@ class CompactionNode(Runnable[Any, dict[str, Any]]):
         llm: BaseChatModel | None = None,
         messages_key: str = "messages",
         output_messages_key: str | None = "llm_input_messages",
+        lookup: bool = False,
         **options: Unpack[CompactionOptions],
     ) -> None:
         self._viewer = Viewer.of(
-            ledger, window=window, llm=llm, messages_key=messages_key, **options
+            ledger, window=window, llm=llm, messages_key=messages_key, lookup=lookup, **options
         )
         self._output_key = output_messages_key
 

@@ -223,6 +223,23 @@ def test_a_subgraph_has_a_view_of_its_own(ledger: Ledger) -> None:
     assert not [m for m in outer_model.sent[0] if "langledger" in m.additional_kwargs]
 
 
+def test_a_graph_can_read_entries_back(ledger: Ledger) -> None:
+    asked = AIMessage(
+        "", tool_calls=[{"name": "recall_history", "args": {"reference": "#3"}, "id": "r"}]
+    )
+    model = ScriptedModel(script=[*(step(n) for n in range(16)), asked, AIMessage("Finished.")])
+    builder = StateGraph(MessagesState)
+    builder.add_node("llm", lambda state: {"messages": [model.invoke(state["messages"])]})
+    builder.add_node("tools", ToolNode([work, ledger.recall_tool()]))
+    builder.add_edge(START, "llm")
+    builder.add_conditional_edges("llm", route)
+    builder.add_edge("tools", "llm")
+    insert_compaction(builder, before=["llm"], ledger=ledger, window=WINDOW, lookup=True)
+    result = builder.compile().invoke({"messages": [HumanMessage("Go.")]}, CONFIG)
+    assert "result 0" in result["messages"][-2].content
+    assert "recall_history" in model.sent[-1][0].content
+
+
 @pytest.mark.parametrize("before", [[], "llm", ["nobody"]])
 def test_what_is_not_a_list_of_nodes_is_refused(ledger: Ledger, before: Any) -> None:
     builder = builder_with(ScriptedModel(script=script()), path_map=True)
