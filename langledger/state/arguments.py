@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard, cast
 
 from langledger.state.paths import clean_path
+from langledger.state.scriptline import script_line
 from langledger.state.text import one_line
 
 __all__ = [
@@ -157,7 +158,8 @@ def short_arguments(arguments: Arguments, limit: int = 120) -> str:
     for name in _TELLING:
         value = arguments.values.get(name)
         if isinstance(value, str) and value.strip():
-            return one_line(value, limit)
+            shell = name in ("command", "cmd")
+            return script_line(value, limit) if shell else one_line(value, limit)
         if isinstance(value, list) and name in ("command", "cmd"):
             words = [word for word in cast("list[Any]", value) if isinstance(word, str)]
             return one_line(" ".join(words[:50]), limit)

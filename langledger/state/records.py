@@ -196,6 +196,7 @@ class TaskStep(Record):
         status: How far it is.
         key: The agent's own id of the step, where its tool gives one.
         evidence: What shows that it is done.
+        completed: Seq of the entry that completed it; -1 where it is not completed.
         archived: It is no longer on the agent's list.
         order: Its place on the list.
         sources: Seqs of the entries that set it up or changed it, in order.
@@ -206,6 +207,7 @@ class TaskStep(Record):
     status: StepStatus = "pending"
     key: str | None = None
     evidence: str = ""
+    completed: int = -1
     archived: bool = False
     order: int = 0
     sources: tuple[int, ...]

@@ -234,10 +234,14 @@ def _done_steps(steps: Sequence[TaskStep]) -> list[str]:
     done = [step for step in steps if step.status == "completed"]
     if not done:
         return []
-    sources = sorted({step.sources[-1] for step in done})
-    newest = max(done, key=lambda step: step.position)
+    sources = sorted({_completed_at(step) for step in done})
+    newest = max(done, key=lambda step: (step.completed, step.order, step.position))
     noun = "step" if len(done) == 1 else "steps"
     return [f"- done: {len(done)} {noun}, last: {data(newest.step, 80)} {references(sources)}"]
+
+
+def _completed_at(step: TaskStep) -> int:
+    return step.completed if step.completed >= 0 else step.sources[-1]
 
 
 def _statements(heading: str, priority: int, statements: Sequence[Statement]) -> _Section:

@@ -83,6 +83,7 @@ def _merged(
             step=planned.step or "",
             status=planned.status or "pending",
             key=planned.key,
+            completed=call.source if planned.status == "completed" else -1,
             order=order,
             sources=(call.source,),
             index=call.index,
@@ -90,13 +91,27 @@ def _merged(
     sources = tuple(sorted({*before.sources, call.source})[-MAX_SOURCES:])
     if call.position < before.position:
         text = before.step or planned.step or ""
-        return before.model_copy(update={"sources": sources, "step": text})
+        done = _completed_after(before, planned, call)
+        return before.model_copy(update={"sources": sources, "step": text, "completed": done})
+    status = planned.status or before.status
+    before_it = before.completed if before.status == "completed" else call.source
     return before.model_copy(
         update={
             "step": planned.step or before.step,
-            "status": planned.status or before.status,
+            "status": status,
+            "completed": before_it if status == "completed" else -1,
             "order": order,
             "sources": sources,
             "index": call.index,
         }
     )
+
+
+def _completed_after(before: TaskStep, planned: PlannedStep, call: PendingCall) -> int:
+    """Return which entry completed a step, of which an earlier call's result comes late.
+
+    A call that had it open, in the entry whose later call has it completed, makes that entry
+    the one that completed it.
+    """
+    opened = planned.status not in (None, "completed") and call.source == before.sources[-1]
+    return call.source if opened and before.status == "completed" else before.completed

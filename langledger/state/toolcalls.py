@@ -35,6 +35,7 @@ from langledger.state.records import (
     PolledRun,
     Position,
 )
+from langledger.state.scriptline import script_line
 from langledger.state.scripts import script_changes, string_values
 from langledger.state.steps import planned_steps
 from langledger.state.summaries import content_summary, edit_summary, ranged, read_range
@@ -258,7 +259,7 @@ class _Plan:
         self._changes(iter(effects.changes))
         self.found |= {
             "reads": tuple(effects.reads),
-            "command": one_line(script, MAX_COMMAND),
+            "command": script_line(script, MAX_COMMAND),
             "kind": effects.kind,
         }
 

@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from langledger.state.fold import fold
 from langledger.state.records import WorkingState
+from langledger.state.render import render_state
 
 
 def run(*calls: tuple[str, dict[str, Any], str]) -> WorkingState:
@@ -97,3 +98,36 @@ def test_a_failed_call_changes_no_steps():
 def test_an_empty_list_empties_it():
     before = ("TodoWrite", {"todos": [{"content": "a", "status": "pending"}]}, "ok")
     assert listed(run(before, ("TodoWrite", {"todos": []}, "ok"))) == []
+
+
+def todos(*statuses: str) -> dict[str, Any]:
+    return {"todos": [{"content": f"step {n}", "status": s} for n, s in enumerate(statuses)]}
+
+
+def done_line(state: WorkingState) -> str:
+    text = render_state(state, max_tokens=500, count=len)
+    return next(line for line in text.splitlines() if line.startswith("- done:"))
+
+
+def test_the_step_completed_last_is_told_not_the_one_that_stands_first():
+    state = run(
+        ("TodoWrite", todos("in_progress", "pending", "pending"), "ok"),
+        ("TodoWrite", todos("completed", "in_progress", "pending"), "ok"),
+        ("TodoWrite", todos("completed", "completed", "in_progress"), "ok"),
+        ("TodoWrite", todos("completed", "completed", "pending"), "ok"),
+    )
+    assert done_line(state) == "- done: 2 steps, last: step 1 [#2, #4]"
+
+
+def test_of_steps_completed_by_one_update_the_last_on_the_list_is_told():
+    state = run(("TodoWrite", todos("completed", "completed", "pending"), "ok"))
+    assert done_line(state) == "- done: 2 steps, last: step 1 [#0]"
+
+
+def test_a_step_reopened_and_completed_again_was_completed_then():
+    state = run(
+        ("TodoWrite", todos("completed", "completed"), "ok"),
+        ("TodoWrite", todos("in_progress", "completed"), "ok"),
+        ("TodoWrite", todos("completed", "completed"), "ok"),
+    )
+    assert done_line(state) == "- done: 2 steps, last: step 0 [#0, #4]"
