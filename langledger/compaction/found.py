@@ -91,14 +91,28 @@ class Found:
         self.by_key[place] = finding
         return place
 
-    def settle(self, run: str, said: Iterable[Key]) -> None:
-        """Take back what an earlier run of a command said and this one, which is over, did not."""
+    def settle(self, run: str, said: Iterable[Key], *, whole: bool) -> None:
+        """Take back what an earlier run of a command said and this one, which is over, did not.
+
+        Args:
+            run: What runs of the same command share.
+            said: What this run said.
+            whole: Whether that is all it had to say; otherwise nothing is taken back.
+        """
         now = set(said)
+        if not whole:
+            self._by_run.setdefault(run, set()).update(now)
+            return
         for key in self._by_run.get(run, set()) - now:
             known = self.by_key.get(key)
             if known is not None and known.run == run:
                 del self.by_key[key]
         self._by_run[run] = now
+
+    def says_good(self, key: Key) -> bool:
+        """Whether the finding with this key tells of a success."""
+        known = self.by_key.get(key)
+        return known is not None and known.good is True
 
     def passed(self, test: str) -> None:
         """Take back that a test failed."""

@@ -88,6 +88,10 @@ _TEST_PASSED = re.compile(
 _AROUND_COMMAND = re.compile(
     r"^cd \S+ *(?:&&|;) *|\s*\d?>&?\s*\S+|\s*\|\s*(?:tail|head|grep|tee|cat|less)\b[^|]*"
 )
+_CUT = re.compile(r"\|\s*(?:tail|head|grep|rg|awk|sed)\b")
+# The line that sums a test run up.
+_TOTAL = re.compile(r"\b\d+ (?:passed|failed|errors?)\b.* in [\d.]+|^Tests?:\s+.*\d total\b")
+_SOME_FAILED = re.compile(r"\b[1-9]\d* (?:failed|errors?|failures?)\b")
 _SUBAGENT = re.compile(
     r"(?:task|agent|sub_?agent|spawn_agent|dispatch_agent|research|explore)", re.IGNORECASE
 )
@@ -196,7 +200,9 @@ def read_result(
         finding = Finding(Section.ERRORS, [seq], _label(call), line, 2.0 + recency, call.run)
         keys = [found.add(finding, key=signature(line))]
     if call.run and not _STILL_RUNS.search(readable_text(message)[:2_000]):
-        found.settle(call.run, keys)
+        whole = len(keys) < _MOST_PER_RESULT and not _CUT.search(call.subject)
+        clean = any(found.says_good(key) for key in keys)
+        found.settle(call.run, keys, whole=whole or clean)
     if reports and not failed:
         _read_report(found, seq, message, call, recency)
 
@@ -225,7 +231,10 @@ def _read_line(seq: int, line: str, call: Call, recency: float) -> tuple[Finding
         return Finding(Section.WORK, [seq], _label(call), line, 2.5 + recency), ""
     if _RESULT.search(line):
         finding = Finding(Section.WORK, [seq], _label(call), line, 3.0 + recency, call.run)
-        return finding, signature(line)
+        if not (call.run and _TOTAL.search(line)):
+            return finding, signature(line)
+        finding.good = not _SOME_FAILED.search(line)
+        return finding, f"total of {call.run}"
     if not _ERROR.search(line):
         return None, ""
     low = bool(_EXIT_ALONE.search(line) or _NOT_FOUND.search(line))
