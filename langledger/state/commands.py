@@ -29,6 +29,7 @@ from langledger.state.records import (
 )
 from langledger.state.scripts import script_changes
 from langledger.state.shell import Command, Event, Redirect, Word, expand_braces, scan
+from langledger.state.summaries import described
 from langledger.state.text import content_hash, one_line
 
 __all__ = ["ShellEffects", "shell_effects", "written_by"]
@@ -349,7 +350,7 @@ class _Run:
                 path,
                 # what a command prints is written even where the command fails
                 last=self.last and program in ("cat", "echo", "printf", ""),
-                summary=one_line(_first_line(body or ""), 80),
+                summary=described((body or "")[:40_000].splitlines()),
                 content_hash=None if body is None or append else content_hash(body),
             )
 
@@ -377,7 +378,3 @@ def _start_of_last(events: Sequence[Event]) -> int:
 def _standard_input(command: Command) -> str | None:
     bodies = [redirect.body for redirect in command.redirects if redirect.body is not None]
     return bodies[-1] if bodies else None
-
-
-def _first_line(body: str) -> str:
-    return next((line for line in body[:4000].splitlines() if line.strip(" \t#/*-\"'")), "")

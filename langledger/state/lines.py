@@ -27,6 +27,7 @@ __all__ = [
     "group_lines",
     "last_action_line",
     "marks",
+    "moved_from",
     "path_text",
     "read_text",
     "references",
@@ -73,15 +74,25 @@ def path_text(path: str) -> str:
     return f'"{shown}"' if _ODD_PATH.search(shown) else shown
 
 
+def moved_from(record: FileRecord) -> str | None:
+    """Return the path an existing file was moved from last; None where it was not."""
+    if record.deleted:
+        return None
+    moves = (c.other for c in reversed(record.actions) if c.action == "rename" and c.other)
+    return next(moves, None)
+
+
 def marks(record: FileRecord) -> str:
     """Return what was done to a file, in few words: ``new, 3 edits``."""
-    first, last = record.actions[0], record.actions[-1]
+    last, source = record.actions[-1], moved_from(record)
     edits = sum(change.action == "edit" for change in record.actions)
     words: list[str] = []
-    if record.created and not record.deleted:
-        words.append(f"renamed from {path_text(first.other)}" if first.other else "new")
+    if source is not None:
+        words.append(f"moved from {path_text(source)}")
+    elif record.created and not record.deleted:
+        words.append("new")
     if record.deleted:
-        words.append(f"now {path_text(last.other)}" if last.other else "deleted")
+        words.append(f"moved to {path_text(last.other)}" if last.other else "deleted")
     elif last.action == "restore":
         words.append("reverted")
     elif any(change.action == "write" for change in record.actions):

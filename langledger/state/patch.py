@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from langledger.state.records import FileAction
-from langledger.state.text import content_hash, one_line
+from langledger.state.summaries import described
+from langledger.state.text import content_hash
 
 __all__ = ["PatchChange", "is_patch", "patch_changes"]
 
@@ -29,8 +30,7 @@ _GIT_HEADER = re.compile(
     re.MULTILINE,
 )
 _GIT_PATHS = re.compile(r'"?a/(.+?)"? "?b/(.+?)"?\s*\Z')
-_ADDED = re.compile(r"^\+(?!\+\+ )[ \t]*(\S[^\n]*)", re.MULTILINE)
-_REMOVED = re.compile(r"^-(?!-- )[ \t]*(\S[^\n]*)", re.MULTILINE)
+_HUNK = re.compile(r"\A@@(?: -[^@]*@@)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,13 @@ def _plain_change(old: str, new: str, body: str) -> PatchChange:
 
 
 def _summary(body: str) -> str:
-    added = _ADDED.search(body)
-    if added:
-        return one_line(added[1], 80)
-    removed = _REMOVED.search(body)
-    return f"removed: {one_line(removed[1], 71)}" if removed else ""
+    """Return what the hunks touched; the text after ``@@`` names what they lie in."""
+    lines = body[:40_000].splitlines()[:2000]
+    marked = [line for line in lines if not line.startswith(("+++ ", "--- "))]
+    first = next((n for n, line in enumerate(marked) if line[:1] in ("+", "-")), len(marked))
+    around = [_HUNK.sub("", line) for line in marked[:first]]
+    return described(
+        [line[1:] for line in marked if line.startswith("+")],
+        around=around,
+        removed=[line[1:] for line in marked if line.startswith("-")],
+    )

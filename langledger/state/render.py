@@ -8,7 +8,7 @@ counter give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from langledger.state.lines import (
     file_line,
     group_lines,
     last_action_line,
+    moved_from,
     read_text,
     references,
     statement_line,
@@ -37,9 +38,19 @@ __all__ = ["BRIDGE", "render_state"]
 BRIDGE = "These changes are already made; do not make them again."
 """The line that turns the list of files from background into a constraint."""
 
+SCRATCH = "Outside the project, in temporary directories"
+"""The line above the files that are no changes to the project."""
+
 FILES_SHARE = 0.65
 """Of the budget, what the files may take while other parts still need room."""
 
+_SCRATCH = (
+    "/tmp/",  # noqa: S108 - only a name
+    "/var/tmp/",  # noqa: S108 - only a name
+    "/private/tmp/",
+    "/var/folders/",
+    "/private/var/folders/",
+)
 _KEY_KINDS = ("test", "build", "lint", "commit")
 _MAX_OF_KIND = 3
 _MAX_OTHER_COMMANDS = 5
@@ -80,7 +91,7 @@ def render_state(
     if max_tokens <= 0:
         return ""
     sections = [section for section in _sections(state) if section.lines]
-    files = sorted(state.files_touched.items(), key=_file_rank)
+    files = _ranked(state.files_touched)
     wanted = [section.cost(count) for section in sections]
     kept_free = min(sum(wanted), max_tokens - int(max_tokens * FILES_SHARE))
     if state.last_action is not None:  # its section is the first
@@ -138,22 +149,48 @@ def _files_part(files: Files, room: int, count: Count, lookup: str) -> list[str]
     """Return the files in the richest form that names all of them within the room."""
     if not files or room <= 0:
         return []
-    frame = [f"## Files already changed ({len(files)})", BRIDGE]
-
-    def framed(lines: list[str]) -> list[str]:
-        return [frame[0], *lines, frame[1]]
 
     def fits(lines: list[str]) -> bool:
         return count("\n".join(lines)) <= room
 
-    plain = [file_line(path, record, details=False) for path, record in files]
-    if fits(framed(plain)):
-        return framed(_detailed(files, plain, room - count("\n".join(framed(plain))), count))
-    for marked in (True, False):
-        grouped = framed(group_lines(files, marked=marked))
-        if fits(grouped):
-            return grouped
-    return _cut(files, framed, fits, lookup)
+    standing = _without_moved(files)
+    plain = [file_line(path, record, details=False) for path, record in standing]
+    free = room - count("\n".join(_framed(standing, plain)))
+    if free >= 0:
+        return _framed(standing, _detailed(standing, plain, free, count))
+    for shown, marked in ((standing, True), (files, False)):
+        project, scratch = _parted(shown)
+        grouped = group_lines(project, marked=marked)
+        lines = _framed(shown, grouped + group_lines(scratch, marked=marked), at=len(grouped))
+        if fits(lines):
+            return lines
+    return _cut(files, fits, lookup)
+
+
+def _framed(files: Files, lines: list[str], *, at: int | None = None) -> list[str]:
+    """Return the lines of files with their headings; from ``at`` on those of scratch files."""
+    project, scratch = _parted(files)
+    at = len(project) if at is None else at
+    heading = f"## Files already changed ({len(project)})"
+    apart = [f"{SCRATCH} ({len(scratch)}):"] if scratch else []
+    return [heading, *lines[:at], *apart, *lines[at:], BRIDGE]
+
+
+def _parted(files: Files) -> tuple[Files, Files]:
+    """Return the project's files and the scratch files; what is all there is counts as its own."""
+    project = [item for item in files if not item[0].startswith(_SCRATCH)]
+    scratch = [item for item in files if item[0].startswith(_SCRATCH)]
+    return (project, scratch) if project else (scratch, [])
+
+
+def _without_moved(files: Files) -> Files:
+    """Leave out what was moved where the new path's line tells from where."""
+    told = {(moved_from(record), path) for path, record in files}
+    return [
+        (path, record)
+        for path, record in files
+        if not (record.deleted and (path, record.actions[-1].other) in told)
+    ]
 
 
 def _detailed(files: Files, plain: list[str], room: int, count: Count) -> list[str]:
@@ -169,18 +206,14 @@ def _detailed(files: Files, plain: list[str], room: int, count: Count) -> list[s
     return lines
 
 
-def _cut(
-    files: Files,
-    framed: Callable[[list[str]], list[str]],
-    fits: Callable[[list[str]], bool],
-    lookup: str,
-) -> list[str]:
+def _cut(files: Files, fits: Callable[[list[str]], bool], lookup: str) -> list[str]:
     """Return as many files as fit, and how to find the others."""
 
     def first(number: int) -> list[str]:
         rest = len(files) - number
         more = f"- and {rest} more: call {lookup} to list them"
-        return framed([*group_lines(files[:number], marked=False), more])
+        heading = f"## Files already changed ({len(files)})"
+        return [heading, *group_lines(files[:number], marked=False), more, BRIDGE]
 
     low, high = 0, len(files) - 1
     if not fits(first(0)):
@@ -191,13 +224,16 @@ def _cut(
     return first(low)
 
 
-def _file_rank(item: tuple[str, FileRecord]) -> tuple[int, int, int, str]:
-    """Order files: those that stand changed before scratch files, then newest, most edited."""
-    path, record = item
-    scratch = record.created and record.deleted
-    outside = path.startswith(("/tmp/", "/var/tmp/", "/private/tmp/"))  # noqa: S108 - only a name
-    weight = 2 if scratch else 1 if outside or record.last_action == "restore" else 0
-    return weight, -record.actions[-1].source, -len(record.actions), path
+def _ranked(files: Mapping[str, FileRecord]) -> Files:
+    """Order files: the project's, those that stand changed first, then newest, most edited."""
+
+    def rank(item: tuple[str, FileRecord]) -> tuple[bool, int, int, int, str]:
+        path, record = item
+        weight = 2 if record.created and record.deleted else record.last_action == "restore"
+        newest = record.actions[-1].source
+        return path.startswith(_SCRATCH), int(weight), -newest, -len(record.actions), path
+
+    return sorted(files.items(), key=rank)
 
 
 def _sections(state: WorkingState) -> list[_Section]:

@@ -65,7 +65,7 @@ def test_the_envelope_names_every_file_with_what_is_done_to_it():
 def test_an_added_file_has_the_hash_of_its_content():
     added = patch_changes(ENVELOPE)[0]
     assert added.content_hash == hashlib.sha256(b"# Title\n\ntext\n").hexdigest()
-    assert patch_changes(ENVELOPE)[1].summary == "return 2"
+    assert patch_changes(ENVELOPE)[1].summary == "in def f():"
 
 
 def test_a_git_diff_names_edits_renames_new_and_deleted_files_once_each():

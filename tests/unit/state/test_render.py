@@ -78,7 +78,7 @@ FULL = WorkingState(
 EXPECTED = """\
 ## Files already changed (5)
 - src/new.py (new) [#9]
-- src/b.py (renamed from src/a_old.py) [#8]
+- src/b.py (moved from src/a_old.py) [#8]
 - src/a.py (2 edits): def login(user): ... [#3, #4]
 - src/back.py (reverted) [#6, #7]
 - src/gone.py (deleted) [#5, #6]
@@ -192,3 +192,51 @@ def test_what_tools_say_cannot_forge_a_section_a_tag_or_a_reference():
 def test_another_tool_may_be_named_to_look_up_the_rest():
     text = render_state(many(300), max_tokens=300, count=count_text, lookup="find_files")
     assert "call find_files to list them" in text
+
+
+def files_part(state: WorkingState, max_tokens: int = 500) -> list[str]:
+    text = render_state(state, max_tokens=max_tokens, count=count_text)
+    return text.split("\n\n")[0].splitlines()
+
+
+def test_scratch_files_stand_after_the_projects_under_their_own_heading():
+    files = {
+        "/tmp/notes.md": record("write", source=9),
+        "src/a.py": record("edit", source=1),
+        "/var/folders/x/y.py": record("create", source=8),
+    }
+    assert files_part(WorkingState(files_touched=files)) == [
+        "## Files already changed (1)",
+        "- src/a.py [#1]",
+        "Outside the project, in temporary directories (2):",
+        "- /tmp/notes.md (written) [#9]",
+        "- /var/folders/x/y.py (new) [#8]",
+        BRIDGE,
+    ]
+
+
+def test_a_session_that_works_in_a_temporary_directory_has_its_files_as_its_own():
+    files = {"/tmp/project/a.py": record("edit")}
+    assert files_part(WorkingState(files_touched=files))[0] == "## Files already changed (1)"
+
+
+@pytest.mark.parametrize("max_tokens", [60, 100, 500])
+def test_the_source_of_a_move_is_told_on_the_line_of_its_target(max_tokens: int):
+    files = {
+        "src/old.py": record("edit", "delete", source=1, other="src/new.py"),
+        "src/new.py": record("rename", source=2, other="src/old.py"),
+    }
+    lines = files_part(WorkingState(files_touched=files), max_tokens)
+    assert lines[0] == "## Files already changed (1)"
+    assert [line for line in lines if "old.py" in line] == [
+        line for line in lines if "new.py (moved from src/old.py)" in line
+    ]
+
+
+def test_a_source_whose_target_is_gone_keeps_its_line():
+    files = {
+        "src/old.py": record("delete", source=2, other="src/new.py"),
+        "src/new.py": record("rename", "delete", source=2, other="src/old.py"),
+    }
+    lines = files_part(WorkingState(files_touched=files))
+    assert "- src/old.py (moved to src/new.py) [#2]" in lines
