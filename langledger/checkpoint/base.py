@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, TypeVar, cast
+from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -65,7 +66,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
     ) -> None:
         super().__init__(serde=serde)
         self._database = database
-        self._executor = Combining(database)
+        self._combining = Combining(database)
         self._tenant = tenant
         self._cache_bytes = cache_bytes
         self._cache = Cache(cache_bytes)
@@ -73,11 +74,11 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint a config points at, without ``checkpoint_id`` the latest."""
-        return run(self._get_tuple(config), self._executor)
+        return run(self._get_tuple(config), self._database)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Await :meth:`get_tuple`."""
-        return await arun(self._get_tuple(config), self._executor)
+        return await arun(self._get_tuple(config), self._database)
 
     def list(
         self,
@@ -97,7 +98,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         """
         search = self._search(config, filter=filter, before=before, limit=limit)
         while search is not None:
-            page, search = run(self._page(search), self._executor)
+            page, search = run(self._page(search), self._database)
             yield from page
 
     async def alist(
@@ -111,7 +112,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         """Iterate as :meth:`list`."""
         search = self._search(config, filter=filter, before=before, limit=limit)
         while search is not None:
-            page, search = await arun(self._page(search), self._executor)
+            page, search = await arun(self._page(search), self._database)
             for found in page:
                 yield found
 
@@ -133,7 +134,8 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         Raises:
             SerializationError: A value cannot be stored; nothing is written.
         """
-        return run(self._put(config, checkpoint, metadata, new_versions), self._executor)
+        with self._combining.turn(self._key(config)) as executor:
+            return run(self._put(config, checkpoint, metadata, new_versions), executor)
 
     async def aput(
         self,
@@ -143,7 +145,8 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Await :meth:`put`."""
-        return await arun(self._put(config, checkpoint, metadata, new_versions), self._executor)
+        with self._combining.aturn(self._key(config)) as executor:
+            return await arun(self._put(config, checkpoint, metadata, new_versions), executor)
 
     def put_writes(
         self,
@@ -157,7 +160,8 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         Raises:
             SerializationError: A value cannot be stored; nothing is written.
         """
-        run(self._put_writes(config, writes, task_id, task_path), self._executor)
+        with self._combining.turn(self._key(config)) as executor:
+            run(self._put_writes(config, writes, task_id, task_path), executor)
 
     async def aput_writes(
         self,
@@ -167,26 +171,27 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         task_path: str = "",
     ) -> None:
         """Await :meth:`put_writes`."""
-        await arun(self._put_writes(config, writes, task_id, task_path), self._executor)
+        with self._combining.aturn(self._key(config)) as executor:
+            await arun(self._put_writes(config, writes, task_id, task_path), executor)
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete everything of a thread, its messages in the ledger included."""
-        run(maintenance.delete_thread(self._cache, self._at(thread_id)), self._executor)
+        run(maintenance.delete_thread(self._cache, self._at(thread_id)), self._database)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Await :meth:`delete_thread`."""
-        await arun(maintenance.delete_thread(self._cache, self._at(thread_id)), self._executor)
+        await arun(maintenance.delete_thread(self._cache, self._at(thread_id)), self._database)
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints that runs made, by ``run_id`` in their metadata.
 
         Those that the delta channels of others are made from are hidden instead.
         """
-        run(self._delete_for_runs(run_ids), self._executor)
+        run(self._delete_for_runs(run_ids), self._database)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Await :meth:`delete_for_runs`."""
-        await arun(self._delete_for_runs(run_ids), self._executor)
+        await arun(self._delete_for_runs(run_ids), self._database)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread with its history and compactions.
@@ -194,11 +199,11 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         Raises:
             ConfigurationError: The target thread exists already.
         """
-        run(self._copy_thread(source_thread_id, target_thread_id), self._executor)
+        run(self._copy_thread(source_thread_id, target_thread_id), self._database)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Await :meth:`copy_thread`."""
-        await arun(self._copy_thread(source_thread_id, target_thread_id), self._executor)
+        await arun(self._copy_thread(source_thread_id, target_thread_id), self._database)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete checkpoints of threads; their messages stay in the ledger.
@@ -212,27 +217,27 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
             ConfigurationError: The strategy is unknown, or ``thread_ids`` is a string.
         """
         for thread_id in _checked(thread_ids, strategy):
-            run(self._prune(thread_id, strategy), self._executor)
+            run(self._prune(thread_id, strategy), self._database)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Await :meth:`prune`."""
         for thread_id in _checked(thread_ids, strategy):
-            await arun(self._prune(thread_id, strategy), self._executor)
+            await arun(self._prune(thread_id, strategy), self._database)
 
     def retain(self, thread_id: str, policy: Policy, *, dry_run: bool = False) -> Pruned:
         """Delete what a policy does not keep of a thread, and return how much that was."""
-        return run(self._retain(thread_id, policy, dry_run=dry_run), self._executor)
+        return run(self._retain(thread_id, policy, dry_run=dry_run), self._database)
 
     async def aretain(self, thread_id: str, policy: Policy, *, dry_run: bool = False) -> Pruned:
         """Await :meth:`retain`."""
-        return await arun(self._retain(thread_id, policy, dry_run=dry_run), self._executor)
+        return await arun(self._retain(thread_id, policy, dry_run=dry_run), self._database)
 
     def idle_threads(self, *, before: datetime) -> Iterator[str]:
         """Iterate over the threads nobody wrote to since ``before``, by id."""
         after = ""
         while True:
             found = run(
-                maintenance.idle_threads(self._tenant, before=before, after=after), self._executor
+                maintenance.idle_threads(self._tenant, before=before, after=after), self._database
             )
             yield from found
             if not found:
@@ -243,13 +248,13 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Return what delta channels are put together from, in one round trip."""
-        return run(self._history(config, channels), self._executor)
+        return run(self._history(config, channels), self._database)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Await :meth:`get_delta_channel_history`."""
-        return await arun(self._history(config, channels), self._executor)
+        return await arun(self._history(config, channels), self._database)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Return the version after ``current``: a number, or text where the thread has text."""
@@ -267,6 +272,9 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         # What one serialiser decoded must not be given out by another that would refuse to.
         self._cache = Cache(self._cache_bytes)
         self._opened = None
+
+    def _key(self, config: RunnableConfig) -> UUID:
+        return Target.of(self._tenant, config).location.keys["thread_key"]
 
     def _at(self, thread_id: str) -> Location:
         return Location(self._tenant, str(thread_id))

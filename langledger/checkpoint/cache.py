@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -22,18 +23,34 @@ from langledger.checkpoint.tree import Node, add_to_run
 from langledger.entries.codec import decompress
 from langledger.errors import SerializationError
 
-__all__ = ["Cache", "Head", "Located", "StoredItem", "ThreadItems", "multirange"]
+__all__ = ["Cache", "Head", "Located", "Stage", "StoredItem", "ThreadItems", "multirange"]
 
 _HEADS = 32
 # A decoded message takes about this many times its compressed size, and a constant.
 _EXPANSION, _OVERHEAD = 4, 2000
 
 
+class Stage(Enum):
+    """How a message stands; it matters for one without id, which may get one yet."""
+
+    SETTLED = "settled"  # in a channel: it is what it will be
+    INPUT = "draft"  # in a graph's input: each is a message of its own
+    WRITTEN = "reply"  # written by a task, to a channel that may give it an id
+
+
 class Located(NamedTuple):
-    """Where content is stored, and whether it still waits for its message id."""
+    """Where content is stored, and as what."""
 
     seq: int
-    draft: bool
+    stage: Stage = Stage.SETTLED
+
+    def serves(self, stage: Stage) -> bool:
+        """Tell whether it will do for a message without id of this stage."""
+        return stage in (self.stage, Stage.WRITTEN)
+
+    def became(self, seq: int) -> bool:
+        """Tell whether the message ``seq`` is what this was before it got its id."""
+        return self.seq == seq and self.stage != Stage.SETTLED
 
 
 class Known(NamedTuple):
@@ -115,8 +132,20 @@ class ThreadItems:
         if seq not in self.rows:
             self.size += item.size
         self.rows[seq] = item
-        self.located[digest, item.message_id] = Located(seq, not item.settled)
+        before = self.located.get((digest, None))
+        if before is not None and before.became(seq):
+            del self.located[digest, None]
+        stage = Stage.SETTLED if item.settled else Stage.INPUT
+        self.located[digest, item.message_id] = Located(seq, stage)
         self._have = None
+
+    def learn(self, handle: Handle, known: Known) -> None:
+        """Learn a message; the draft that it was before is one no more."""
+        _, text = handle
+        before = self.known.get((None, text))
+        if before is not None and before.located.became(known.located.seq):
+            del self.known[None, text]
+        self.known[handle] = known
 
     def find(self, message: BaseMessage) -> Located | None:
         """Return where a message is stored, if it holds what one that is known holds."""
@@ -207,7 +236,7 @@ class Shelf:
         if master is None:
             return item.value(self._sealing)
         if master.snapshot is not None:
-            located = Located(reference, not item.settled)
+            located = Located(reference, Stage.SETTLED if item.settled else Stage.INPUT)
             self._items.known.setdefault(master.handle(), Known(located, master.snapshot))
         return master.copy()
 

@@ -20,6 +20,7 @@ from langgraph.checkpoint.serde.types import (
 )
 from langgraph.types import Overwrite, Send
 
+from langledger.checkpoint.cache import Stage
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.tree import Node, Tag, add_to_run
 from langledger.entries.codec import has_lone_surrogate
@@ -51,7 +52,7 @@ SAID_CLASSES: dict[str, type[BaseMessage]] = {
 class Intake(Protocol):
     """Takes in content and returns references to it; what is known already is not taken again."""
 
-    def message(self, message: BaseMessage, *, draft: bool) -> tuple[int, bool]:
+    def message(self, message: BaseMessage, stage: Stage) -> tuple[int, bool]:
         """Return the reference, and whether the message has no id."""
         ...
 
@@ -78,13 +79,13 @@ class Encoder:
     Args:
         sealing: Serialises what is neither container nor message.
         intake: Takes in what becomes entries.
-        draft: Messages without id are input, which will come again with an id.
+        stage: How messages without id stand.
     """
 
-    def __init__(self, sealing: Sealing, intake: Intake, *, draft: bool = False) -> None:
+    def __init__(self, sealing: Sealing, intake: Intake, stage: Stage) -> None:
         self._sealing = sealing
         self._intake = intake
-        self._draft = draft
+        self._stage = stage
 
     def encode(self, value: Any) -> Node:
         """Return the node of a value.
@@ -120,7 +121,7 @@ class Encoder:
         return value if exact and self._sealing.is_open else self._plain(value)
 
     def _message(self, message: BaseMessage) -> Node:
-        reference, bare = self._intake.message(message, draft=self._draft)
+        reference, bare = self._intake.message(message, self._stage)
         return [Tag.BARE_MESSAGE if bare else Tag.MESSAGE, reference]
 
     def _wrapped(self, value: Any) -> Node:
@@ -199,7 +200,7 @@ class Encoder:
 
         Its text is the same entry as the message that LangGraph makes of it.
         """
-        if not self._draft:
+        if self._stage == Stage.SETTLED:
             return None
         match value:
             case {"role": str(role), "content": str(text), **rest} if (
@@ -212,7 +213,7 @@ class Encoder:
                 return None
         if role not in SAID_CLASSES or not type(role) is type(text) is str:
             return None
-        reference, _ = self._intake.message(SAID_CLASSES[role](text), draft=True)
+        reference, _ = self._intake.message(SAID_CLASSES[role](text), self._stage)
         return [Tag.SAID, reference, form, role]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from langledger.checkpoint.cache import Known, Located, StoredItem, ThreadItems
+from langledger.checkpoint.cache import Known, Located, Stage, StoredItem, ThreadItems
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.snapshots import Handle, Snapshot, handle_of, snapshot_of
 from langledger.checkpoint.tree import Node, Tag
@@ -16,8 +16,8 @@ from langledger.entries.codec import compress, split_id
 
 __all__ = ["Gathered", "NewItem"]
 
-_DRAFT = "draft"
 _VALUE = "value"
+_UNSETTLED = (Stage.INPUT.value, Stage.WRITTEN.value)
 # A piece in place that is still the same one step later becomes an entry if it is larger, in bytes.
 _KEPT_IN_PLACE = 96
 
@@ -53,28 +53,30 @@ class Gathered:
         self._items = items
         self._sealing = sealing
         self._places: dict[tuple[bytes, str | None], int] = {}
-        self._messages: list[tuple[Handle, Snapshot, int, bool]] = []
+        self._messages: list[tuple[Handle, Snapshot, int, Stage]] = []
 
-    def message(self, message: BaseMessage, *, draft: bool) -> tuple[int, bool]:
+    def message(self, message: BaseMessage, stage: Stage) -> tuple[int, bool]:
         """Return the reference of a message, and whether it has no id."""
         message_id = message.id
         located = self._items.find(message)
-        if located is not None and (draft or not located.draft):
+        if located is not None and (message_id is not None or located.serves(stage)):
             return located.seq, message_id is None
         # Before it is serialised: LangGraph may give the message its id while we write.
         handle, snapshot = handle_of(message), snapshot_of(message)
         content, message_id = split_id(message)
         bare = message_id is None
         kind, payload = self._sealing.plain(content)
+        stage = stage if bare else Stage.SETTLED
         reference = self._reference(
-            kind=_DRAFT if draft and bare else self._sealing.message_kind,
+            kind=self._sealing.message_kind if stage == Stage.SETTLED else stage.value,
+            stage=stage,
             digest=self._sealing.digest(kind, payload),
             message_id=message_id,
             role=message.type,
             content=(content, kind, payload),
         )
         if snapshot is not None:
-            self._messages.append((handle, snapshot, reference, draft and bare))
+            self._messages.append((handle, snapshot, reference, stage))
         return reference, bare
 
     def value(self, value: Any, kind: str, payload: bytes) -> int:
@@ -119,23 +121,23 @@ class Gathered:
             if item.role is None or item.message_id is not None:
                 self._items.add(seq, StoredItem(item.kind, item.message_id, item.body), item.digest)
             else:  # the entry may be that of a message with an id: it is read when needed
-                located = Located(seq, item.kind == _DRAFT)
-                self._items.located[item.digest, None] = located
-        for handle, snapshot, reference, draft in self._messages:
+                self._items.located[item.digest, None] = Located(seq, _stage_of(item))
+        for handle, snapshot, reference, stage in self._messages:
             seq = reference if reference > 0 else seqs[-1 - reference]
-            self._items.known[handle] = Known(Located(seq, draft), snapshot)
+            self._items.learn(handle, Known(Located(seq, stage), snapshot))
 
     def _reference(
         self,
         *,
         kind: str,
+        stage: Stage = Stage.SETTLED,
         digest: bytes,
         message_id: str | None,
         role: str | None,
         content: tuple[Any, str, bytes],
     ) -> int:
         located = self._items.located.get((digest, message_id))
-        if located is not None and (kind == _DRAFT or not located.draft):
+        if located is not None and (message_id is not None or located.serves(stage)):
             return located.seq
         place = self._places.get((digest, message_id))
         if place is not None:
@@ -148,3 +150,7 @@ class Gathered:
         if place == len(self.new):
             self.new.append(item)
         return -1 - place
+
+
+def _stage_of(item: NewItem) -> Stage:
+    return Stage(item.kind) if item.kind in _UNSETTLED else Stage.SETTLED

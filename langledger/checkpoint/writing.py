@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint
+from langgraph.checkpoint.serde.types import TASKS
 
-from langledger.checkpoint.cache import Cache, Head, ThreadItems, multirange
+from langledger.checkpoint.cache import Cache, Head, Stage, ThreadItems, multirange
 from langledger.checkpoint.encoding import Encoder
 from langledger.checkpoint.intake import Gathered, NewItem
 from langledger.checkpoint.keys import Target, pack_id, pack_time
@@ -47,6 +48,9 @@ _MOST_LAYOUTS = 500
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # How the paths of tasks begin that run for an edge, as they do again and again.
 _RECURRING = "~__pregel_pull"
+
+# LangGraph's own channels, whose messages may not have their ids yet.
+_STAGES = {"__start__": Stage.INPUT, TASKS: Stage.WRITTEN}
 
 _VERSIONS = ("channel_versions", "versions_seen", "updated_channels")
 
@@ -122,7 +126,7 @@ def put_writes(
     for _ in range(_TRIES):
         items = cache.items(target.location.keys["thread_key"])
         gathered = Gathered(items, sealing)
-        encoder = Encoder(sealing, gathered, draft=True)
+        encoder = Encoder(sealing, gathered, Stage.WRITTEN)
         nodes = [(channel, encoder.encode(value)) for channel, value in writes]
         sent = yield from _send_ahead(cache, target, items, gathered)
         if sent is None:
@@ -163,8 +167,7 @@ def _channels(
             if name in parent.channels:
                 nodes[name] = map_leaves(parent.channels[name], gathered.kept)
         elif name in values:
-            # LangGraph's own channels hold input, and messages that do not have their id yet.
-            encoder = Encoder(sealing, gathered, draft=name.startswith("__"))
+            encoder = Encoder(sealing, gathered, _STAGES.get(name, Stage.SETTLED))
             nodes[name] = encoder.encode(values[name])
     return nodes
 
@@ -176,7 +179,7 @@ def _skeleton(
     metadata: Mapping[str, Any],
     channels: dict[str, Node],
 ) -> Skeleton:
-    encoder = Encoder(sealing, gathered, draft=True)
+    encoder = Encoder(sealing, gathered, Stage.WRITTEN)
     rest = {
         name: value
         for name, value in cast("Mapping[str, Any]", checkpoint).items()

@@ -27,6 +27,8 @@ CREATE TABLE thread (
 --      'value'    a piece of another channel's value
 --      'sealed'   a piece or message of a checkpointer that encrypts
 --
+-- kind 'reply' is given for what a task wrote without id: a 'draft' if nothing has its content.
+--
 -- (digest, occurrence) identifies the content, message_id left out of it: occurrence tells apart
 -- equal messages with different ids, or equal messages without id at different places.
 CREATE TABLE entry (
@@ -52,7 +54,8 @@ ALTER TABLE entry ALTER COLUMN body SET STORAGE EXTERNAL;
 
 -- Records items in order and returns the seq of each; the caller holds the thread's row.
 --
--- place null   the content together with its message id is recorded once
+-- place null   the content together with its message id is recorded once; without an id, any that
+--              is there will do, but a draft is one only until it became a message
 --       n      it is the n-th of this content, from 0, whatever its id
 --       -1     it stands at the end, whatever is there
 CREATE FUNCTION append_entries(
@@ -84,7 +87,7 @@ BEGIN
         SELECT e.seq, e.kind INTO held FROM entry e
         WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.digest = item.digest
           AND CASE WHEN item.place IS NOT NULL THEN e.occurrence = item.place
-                   WHEN item.message_id IS NULL THEN true
+                   WHEN item.message_id IS NULL THEN item.kind <> 'draft' OR e.kind = 'draft'
                    ELSE e.message_id = item.message_id OR e.kind = 'draft' END
         ORDER BY e.message_id IS NOT DISTINCT FROM item.message_id DESC, e.occurrence
         LIMIT 1;
@@ -96,14 +99,15 @@ BEGIN
                          ELSE (SELECT coalesce(max(e.occurrence) + 1, 0) FROM entry e
                                WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key
                                  AND e.digest = item.digest) END,
-                    item.tokens, item.kind, item.role, item.message_id, p_task_id, p_user_id,
+                    item.tokens, CASE item.kind WHEN 'reply' THEN 'draft' ELSE item.kind END,
+                    item.role, item.message_id, p_task_id, p_user_id,
                     p_scope, item.metadata, item.body);
             seq := upcoming;
             fresh := true;
             upcoming := upcoming + 1;
         ELSE
             seq := held.seq;
-            fresh := held.kind = 'draft' AND item.kind <> 'draft';
+            fresh := held.kind = 'draft' AND item.kind NOT IN ('draft', 'reply');
             IF fresh THEN
                 UPDATE entry e
                 SET kind = item.kind, message_id = item.message_id, tokens = item.tokens,

@@ -12,7 +12,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Overwrite, Send, TimeoutPolicy
 
-from langledger.checkpoint.cache import Shelf, StoredItem, ThreadItems
+from langledger.checkpoint.cache import Shelf, Stage, StoredItem, ThreadItems
 from langledger.checkpoint.decoding import Decoder
 from langledger.checkpoint.encoding import Encoder
 from langledger.checkpoint.intake import Gathered
@@ -30,10 +30,10 @@ class Thread:
         self.entries: dict[int, StoredItem] = {}
         self.taken = 0
 
-    def write(self, value: Any, *, draft: bool = False) -> Any:
+    def write(self, value: Any, stage: Stage = Stage.SETTLED) -> Any:
         """Encode a value, store what is new, and return the node."""
         gathered = Gathered(self.items, SEALING)
-        node = Encoder(SEALING, gathered, draft=draft).encode(value)
+        node = Encoder(SEALING, gathered, stage).encode(value)
         seqs = [len(self.entries) + 1 + place for place in range(len(gathered.new))]
         for seq, item in zip(seqs, gathered.new, strict=True):
             self.entries[seq] = StoredItem(item.kind, item.message_id, item.body)
@@ -109,7 +109,7 @@ def test_what_graphs_keep_comes_back_equal(value: Any) -> None:
 def test_people_type_messages_as_dicts_and_pairs() -> None:
     thread = Thread()
     typed = [{"role": "user", "content": "hi"}, {"content": "ho", "role": "ai"}, ("user", "pair")]
-    node = thread.write(typed, draft=True)
+    node = thread.write(typed, Stage.INPUT)
     assert thread.taken == 3
     assert thread.read(node) == [*typed[:2], ["user", "pair"]]  # as msgpack gives pairs back
     made = [HumanMessage("hi", id="1"), AIMessage("ho", id="2"), HumanMessage("pair", id="3")]
@@ -124,7 +124,7 @@ def test_people_type_messages_as_dicts_and_pairs() -> None:
 def test_a_dict_that_is_no_message_stays_a_dict() -> None:
     thread = Thread()
     people = [{"role": "engineer", "content": "x"}, {"role": "user", "content": ["x"]}]
-    assert thread.read(thread.write(people, draft=True)) == people
+    assert thread.read(thread.write(people, Stage.INPUT)) == people
     assert thread.taken == 0
 
 
