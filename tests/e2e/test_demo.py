@@ -103,7 +103,7 @@ def test_a_bare_machine(run_python: Run, module_dsn: str, tmp_path: Path) -> Non
     state = done.stdout.partition("== Working state")[2].partition("\n== ")[0]
     assert "shelf/report.py" in state
     assert "git is not installed" in state  # the move was git's, and failed
-    assert "renamed from" not in state
+    assert "moved from" not in state
 
 
 def test_an_unreachable_database_is_one_clear_line(run_python: Run) -> None:
