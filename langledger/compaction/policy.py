@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from langledger.compaction.pairing import Tracked, Unit
 from langledger.entries.ranges import Ranges
@@ -211,30 +211,30 @@ def candidates(
 class _Tail:
     """The newest units, which stay in view.
 
-    The very newest is what the model has not answered yet: it is shortened last. In those
+    The newest turn is what the model has not answered yet: it is shortened last. In the units
     before it, a result that would fill the tail by itself is clipped instead of ending it.
 
     Attributes:
         start: Index of its first unit.
-        last: Index of its last unit.
-        clip_older: Most tokens of a result before the newest unit.
+        newest: Index of the first unit of the newest turn.
+        clip_older: Most tokens of a result before the newest turn.
         clip: Most tokens of any result, or None.
         clip_args: Most tokens of each argument of a call, or None.
     """
 
     start: int
-    last: int
+    newest: int
     clip_older: int
     clip: int | None = None
     clip_args: int | None = None
 
     @classmethod
     def of(cls, units: Sequence[Unit], keep: int, shown: Callable[[Tracked], int]) -> _Tail:
-        """Return the tail of ``keep`` tokens; the newest unit is in it and not counted."""
-        last = len(units) - 1
-        tail = cls(start=max(last, 0), last=last, clip_older=max(keep // 4, _WORTH_MASKING))
+        """Return the tail of ``keep`` tokens; the newest turn is in it and not counted."""
+        newest = _newest_turn(units)
+        tail = cls(start=newest, newest=newest, clip_older=max(keep // 4, _WORTH_MASKING))
         size = 0
-        for index in range(last - 1, -1, -1):
+        for index in range(newest - 1, -1, -1):
             size += sum(tail.size(member, index, shown(member)) for member in units[index].members)
             if size > keep:
                 break
@@ -245,7 +245,7 @@ class _Tail:
         """Return the most tokens a message of unit ``index`` is shown with, or None."""
         if not isinstance(member.message, ToolMessage):
             return None
-        limits = [self.clip, self.clip_older if index < self.last else None]
+        limits = [self.clip, self.clip_older if index < self.newest else None]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def size(self, member: Tracked, index: int, tokens: int) -> int:
@@ -255,8 +255,19 @@ class _Tail:
 
     @property
     def newest_whole(self) -> bool:
-        """Whether the newest unit is shown as it is."""
-        return self.start <= self.last and self.clip is None and self.clip_args is None
+        """Whether the newest turn is shown as it is."""
+        return self.start <= self.newest and self.clip is None and self.clip_args is None
+
+
+def _newest_turn(units: Sequence[Unit]) -> int:
+    """Return the index of the first unit that the model has not answered yet.
+
+    That is its last message where it calls tools, else what follows that message.
+    """
+    for index in range(len(units) - 1, -1, -1):
+        if isinstance(units[index].head.message, AIMessage):
+            return index if units[index].is_tool_turn else min(index + 1, len(units) - 1)
+    return max(len(units) - 1, 0)
 
 
 def _mask(

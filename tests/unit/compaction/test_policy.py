@@ -6,7 +6,13 @@ import logging
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 
 from langledger.compaction.host import is_overflow, reserved_output, scope_of, window_of
 from langledger.compaction.options import compactor_of
@@ -93,6 +99,22 @@ def test_a_large_result_does_not_end_the_tail_and_the_newest_is_whole() -> None:
     _, gentle, *_ = candidates(units_of(tracked), keep=2_000, shown=lambda t: t.tokens)
     assert gentle.clipped == {3: 500}
     assert not gentle.covered.spans
+
+
+@pytest.mark.parametrize(
+    "after",
+    [SystemMessage("rules changed"), HumanMessage("note", additional_kwargs={"synthetic": True})],
+)
+def test_what_hosts_add_after_the_newest_turn_does_not_push_it_out(after: BaseMessage) -> None:
+    turns = []
+    for n in range(4):
+        call = {"name": "f", "args": {}, "id": str(n)}
+        turns += [AIMessage("", tool_calls=[call]), ToolMessage("r", tool_call_id=str(n))]
+    messages = [HumanMessage("go"), *turns, after]
+    tracked = [Tracked(n, m, 500) for n, m in enumerate(messages, 1)]
+    offered = list(candidates(units_of(tracked), keep=0, shown=lambda t: t.tokens))
+    assert all(not {8, 9, 10} & set(c.covered) for c in offered if c.newest_whole)
+    assert any(c.covered.spans for c in offered if c.newest_whole)
 
 
 @pytest.mark.parametrize(
