@@ -154,7 +154,9 @@ def last_action(session: Session, index: int) -> list[str] | None:
     for item in reversed(session.messages[:index]):
         calls = getattr(item.message, "tool_calls", [])
         if item.shown and calls:
-            args = [value for value in calls[-1]["args"].values() if isinstance(value, str)]
+            args = [
+                value for value in list(calls[-1]["args"].values())[:2] if isinstance(value, str)
+            ]
             first_lines = [text.strip().splitlines()[0][:40] for text in args if text.strip()]
             return [calls[-1]["name"], *(line for line in first_lines if line.isprintable())]
     return None
