@@ -11,6 +11,7 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 
 from langledger.entries import Location
+from langledger.entries.codec import has_lone_surrogate
 from langledger.errors import ConfigurationError
 
 __all__ = ["Target", "pack_id", "pack_time", "scope_of", "unpack_id", "unpack_time"]
@@ -92,7 +93,9 @@ class Target:
             raise ConfigurationError(
                 'the config names no thread: pass {"configurable": {"thread_id": "..."}}'
             )
-        namespace = configurable.get("checkpoint_ns") or ""
+        namespace = str(configurable.get("checkpoint_ns") or "")
+        if "\x00" in namespace or has_lone_surrogate(namespace):
+            raise ConfigurationError("checkpoint_ns holds a character PostgreSQL cannot store")
         checkpoint_id = configurable.get("checkpoint_id") or None
         location = Location(tenant, str(thread_id), scope_of(namespace))
         return cls(location, namespace, checkpoint_id)

@@ -128,6 +128,13 @@ def test_a_config_without_thread_is_refused(saver: LedgerSaver) -> None:
             call()
 
 
+@pytest.mark.parametrize("part", ["thread_id", "checkpoint_ns", "checkpoint_id"])
+def test_a_name_postgresql_cannot_hold_is_refused(part: str, saver: LedgerSaver) -> None:
+    configurable = {"thread_id": "t", "checkpoint_ns": "", part: "nul \x00"}
+    with pytest.raises(ConfigurationError):
+        saver.get_tuple({"configurable": configurable})
+
+
 def test_writes_without_checkpoint_are_refused(saver: LedgerSaver) -> None:
     with pytest.raises(ConfigurationError, match="belong to a checkpoint"):
         saver.put_writes({"configurable": {"thread_id": "t"}}, [("a", 1)], "task")
