@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from langledger.cli.output import echo, progress
+from langledger.cli.output import echo, progress, silence
 from langledger.errors import ConfigurationError, LangLedgerError
 
 __all__ = ["main"]
@@ -63,6 +63,8 @@ def main() -> None:
     try:
         build_app()()
     except (LangLedgerError, OSError, KeyboardInterrupt) as error:
+        if isinstance(error, OSError) and sys.stdout is not None:
+            silence(sys.stdout)  # the help was being written, and what of it is left would fail too
         progress(f"langledger: {_told(error)}")
         sys.exit(_exit_code(error))
 

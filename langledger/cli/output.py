@@ -29,6 +29,7 @@ __all__ = [
     "one_line",
     "print_json",
     "progress",
+    "silence",
     "table",
 ]
 
@@ -75,7 +76,7 @@ def echo(text: str = "", *, file: TextIO | None = None) -> None:
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
         stream.flush()
     except OSError as error:
-        _silence(stream)
+        silence(stream)
         if error.errno == errno.EPIPE:  # the reader has seen enough, as `head` has
             raise
         raise OutputError(
@@ -184,7 +185,7 @@ def _escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode()
 
 
-def _silence(stream: TextIO) -> None:
+def silence(stream: TextIO) -> None:
     """Let what is still buffered go nowhere: at the end Python would fail over it again."""
     with suppress(OSError, ValueError):  # a stream of a test has no descriptor
         nowhere = os.open(os.devnull, os.O_WRONLY)
