@@ -241,7 +241,14 @@ def _take_out(
     run_ids: Sequence[str] = (),
     dry_run: bool = False,
 ) -> Operation[Pruned]:
-    """Take checkpoints out of a thread, but hide those that others' delta channels need."""
+    """Take checkpoints out of a thread, but hide those that others' delta channels need.
+
+    Stretches that are written to meanwhile are tried again; what is still left then stays for
+    the next time, unless it is runs that must go.
+
+    Raises:
+        DatabaseError: Checkpoints of ``run_ids`` are left.
+    """
     taken: set[Key] = set()
     for _ in range(_TRIES):
         rows = yield from scan_rows(location)
@@ -250,19 +257,21 @@ def _take_out(
         yield from load_layouts(cache, location.tenant, records)
         stored = sorted_out(location, ((row["name"], row["body"]) for row in rows))
         chosen = choose(stored)
-        taken |= chosen
-        if dry_run or not chosen:
+        if dry_run:
+            return Pruned(len(chosen))
+        if not chosen:
             break
         change = yield from _change(cache, sealing, stored, chosen, run_ids)
-        if (yield from _apply(location, stretches, change, cache)):
+        taken |= (yield from _apply(location, stretches, change, cache)) & chosen
+        if chosen <= taken:
             break
     else:
-        raise DatabaseError(
-            f"thread {location.thread_id!r} is written to all the time: prune it after the run"
-        )
-    if dry_run or not taken:
-        return Pruned(len(taken))
-    return Pruned(len(taken), (yield from _collect(cache, location, kinds)))
+        if run_ids:
+            raise DatabaseError(
+                f"thread {location.thread_id!r} is written to all the time: some checkpoints of "
+                "these runs are left, delete them after the run"
+            )
+    return Pruned(len(taken), (yield from _collect(cache, location, kinds)) if taken else 0)
 
 
 def _change(
@@ -322,31 +331,32 @@ def _chain(
 
 def _apply(
     location: Location, stretches: Sequence[Stretch], change: Change, cache: Cache
-) -> Operation[bool]:
-    """Write what is left; tell whether nothing had changed in between."""
+) -> Operation[set[Key]]:
+    """Write what is left; return the checkpoints of the stretches that had not changed."""
     empty, rewritten = changes(location, stretches, change, cache.layouts)
     keys = location.keys
-    complete = True
+    done: set[Key] = set()
     for batch in _batches(empty):
-        _, done = yield from fetch_all(
-            Query(_queries["lock"], keys),
-            Query(
-                _queries["drop_stretches"],
-                {
-                    **keys,
-                    "nss": [stretch.checkpoint_ns for stretch in batch],
-                    "ids": [stretch.first_id for stretch in batch],
-                    "sizes": [stretch.size for stretch in batch],
-                },
-            ),
+        parameters = {
+            **keys,
+            "nss": [stretch.checkpoint_ns for stretch in batch],
+            "ids": [stretch.first_id for stretch in batch],
+            "sizes": [stretch.size for stretch in batch],
+        }
+        _, rows = yield from fetch_all(
+            Query(_queries["lock"], keys), Query(_queries["drop_stretches"], parameters)
         )
-        complete &= len(done) == len(batch)
+        gone = {(row["name"], row["id"]) for row in rows}
+        done |= {
+            key for s in batch if (s.checkpoint_ns, s.first_id) in gone for key in s.checkpoints()
+        }
     for pairs in _batches(rewritten):
         _, *results = yield from fetch_all(
             Query(_queries["lock"], keys), *(query for _, query in pairs)
         )
-        complete &= all(results)
-    return complete
+        for (stretch, _), rows in zip(pairs, results, strict=True):
+            done |= stretch.checkpoints() if rows else set()
+    return done
 
 
 def _collect(cache: Cache, location: Location, kinds: Sequence[str]) -> Operation[int]:

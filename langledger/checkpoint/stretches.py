@@ -44,6 +44,10 @@ class Stretch:
     size: int
     records: Sequence[Record]
 
+    def checkpoints(self) -> set[Key]:
+        """Return the checkpoints in it."""
+        return {_key(self, record) for record in self.records}
+
 
 @dataclass(slots=True)
 class Change:
