@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from math import inf
 from typing import Any, Protocol
 
 from langchain_core.exceptions import ContextOverflowError
@@ -13,6 +12,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 
+from langledger.arguments import check_whole
 from langledger.entries import Location
 from langledger.errors import ConfigurationError, WindowUnknownError
 from langledger.operations import Executor
@@ -92,7 +92,7 @@ def window_of(model: BaseChatModel | None, window: int | None) -> int:
         ConfigurationError: The window given is not a positive number.
     """
     if window is not None:
-        return whole_number("window", window, least=1)
+        return check_whole("window", window, least=1)
     profile: dict[str, Any] = dict(getattr(model, "profile", None) or {})
     known = profile.get("max_input_tokens")
     if not known:
@@ -102,20 +102,6 @@ def window_of(model: BaseChatModel | None, window: int | None) -> int:
             "is set up, such as ledger.middleware(window=128_000)"
         )
     return int(known)
-
-
-def whole_number(name: str, value: object, *, least: int, most: float = inf) -> int:
-    """Return a number of tokens that a user gave.
-
-    Raises:
-        ConfigurationError: It is no whole number, or out of range.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        upper = f" and at most {most:g}" if most < inf else ""
-        raise ConfigurationError(
-            f"{name} must be a whole number of tokens, at least {least}{upper}, not {value!r}"
-        )
-    return value
 
 
 def reserved_output(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from math import inf
 from typing import Any, TypeAlias, Unpack, cast
 from uuid import uuid4
 
@@ -12,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
+from langledger.arguments import check_whole
 from langledger.compaction.compactor import Compactor, ModelCall, Prepared
 from langledger.compaction.host import (
     Host,
@@ -20,7 +20,6 @@ from langledger.compaction.host import (
     locate,
     model_name,
     reserved_output,
-    whole_number,
     window_of,
 )
 from langledger.compaction.options import CompactionOptions, compactor_of
@@ -80,8 +79,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         if window is not None:
             window_of(None, window)
         if reserved_output is not None:
-            most = window - 1 if window is not None else inf
-            whole_number("reserved_output", reserved_output, least=0, most=most)
+            check_whole("reserved_output", reserved_output, most=(window or 2**63) - 1)
 
     def compact_next(self, thread_id: str) -> None:
         """Compact the thread before its next model call, whatever its size."""

@@ -281,7 +281,3 @@ class Sessions:
         self._sessions[location] = session
         while len(self._sessions) > self._capacity:
             self._sessions.popitem(last=False)
-
-    def drop(self, location: Location) -> None:
-        """Forget a thread."""
-        self._sessions.pop(location, None)
