@@ -1,0 +1,1 @@
+-- What people and models said of the working state, and the life of each record.

@@ -1,0 +1,1 @@
+-- Units of entries as recall finds them: words, identifiers and vectors.

@@ -1,0 +1,1 @@
+-- Long-term memory: the items of the store, and facts across sessions.

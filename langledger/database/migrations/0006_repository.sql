@@ -1,0 +1,1 @@
+-- Repositories: files, chunks, symbols and the edges between them.
