@@ -11,14 +11,14 @@ from typing import Any, Self, TypeVar
 from langchain_core.messages import BaseMessage
 
 from langledger import entries
-from langledger.arguments import check_tenant, check_text, check_whole
+from langledger.arguments import check_tenant, check_whole
 from langledger.compaction import history, records
 from langledger.compaction.records import CompactionReport
 from langledger.config import Settings, load_settings
 from langledger.database import AsyncDatabase, Database
-from langledger.database.embedded import EmbeddedServer, start_embedded
+from langledger.database.embedded import EmbeddedServer
+from langledger.database.opening import dsn_of, pooled
 from langledger.entries import Entry, Recorded
-from langledger.errors import ConfigurationError
 from langledger.operations import Operation, Row, arun, run
 from langledger.parts import Parts
 from langledger.state.records import WorkingState
@@ -26,7 +26,6 @@ from langledger.state.records import WorkingState
 __all__ = ["AsyncLedger", "Ledger"]
 
 T = TypeVar("T")
-D = TypeVar("D", Database, AsyncDatabase)
 
 
 class Ledger(Parts):
@@ -86,7 +85,7 @@ class Ledger(Parts):
             EmbeddedPostgresError: The embedded server cannot be started.
         """
         check_tenant(tenant)
-        database, server = _pooled(Database, dsn, data_dir, schema=schema, pool_size=pool_size)
+        database, server = pooled(Database, dsn, data_dir, schema=schema, pool_size=pool_size)
         return cls(database, tenant=tenant, server=server, setup=setup)
 
     @classmethod
@@ -94,7 +93,7 @@ class Ledger(Parts):
         """Return a ledger as the ``LANGLEDGER_*`` environment says."""
         chosen = settings or load_settings()
         return cls.from_conn_string(
-            _dsn_of(chosen),
+            dsn_of(chosen),
             tenant=chosen.tenant,
             schema=chosen.db_schema,
             pool_size=chosen.pool_size,
@@ -233,7 +232,7 @@ class AsyncLedger(Parts):
         See :meth:`Ledger.from_conn_string`. Starting the embedded server blocks.
         """
         check_tenant(tenant)
-        database, server = _pooled(AsyncDatabase, dsn, data_dir, schema=schema, pool_size=pool_size)
+        database, server = pooled(AsyncDatabase, dsn, data_dir, schema=schema, pool_size=pool_size)
         return cls(database, tenant=tenant, server=server, setup=setup)
 
     @property
@@ -325,43 +324,3 @@ class AsyncLedger(Parts):
 
     async def _run(self, operation: Operation[T]) -> T:
         return await arun(operation, self._database)
-
-
-def _pooled(
-    kind: type[D], dsn: str | None, data_dir: str | Path | None, *, schema: str, pool_size: int
-) -> tuple[D, EmbeddedServer | None]:
-    """Return a pool that is not open yet, and the embedded server, started, if it is on that."""
-    check_whole("pool_size", pool_size, least=1)
-    if dsn is None and data_dir is None:
-        # A server that the environment names, or requires, must not be passed over unseen.
-        dsn = _dsn_of(load_settings())
-    if dsn is not None:
-        if data_dir is not None:
-            raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")
-        return kind(dsn, schema=schema, max_size=pool_size), None
-    server = start_embedded(_folder(data_dir))
-    try:
-        database = kind(server.dsn, schema=schema, max_size=pool_size, trouble=server.trouble)
-    except BaseException:
-        server.stop()
-        raise
-    return database, server
-
-
-def _folder(data_dir: str | Path | None) -> Path:
-    if data_dir is None:
-        return load_settings().data_dir
-    if isinstance(data_dir, Path):
-        return data_dir
-    return Path(check_text("data_dir", data_dir))  # an empty one would be where we are
-
-
-def _dsn_of(settings: Settings) -> str | None:
-    if settings.database_url is not None:
-        return settings.database_url.get_secret_value()
-    if settings.require_database_url:
-        raise ConfigurationError(
-            "LANGLEDGER_REQUIRE_DATABASE_URL is set and LANGLEDGER_DATABASE_URL is not: "
-            "set it to postgresql://..."
-        )
-    return None

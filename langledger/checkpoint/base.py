@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from langledger.arguments import check_tenant
 from langledger.checkpoint import listing, maintenance, reading, writing
 from langledger.checkpoint.cache import Cache
 from langledger.checkpoint.combining import Combining
@@ -54,6 +55,9 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         serde: Serialiser of values. The default, ``JsonPlusSerializer``, leaves messages readable
             for the ledger; one that encrypts (``EncryptedSerializer``) makes them opaque to it.
         cache_bytes: Memory for what is remembered of threads, roughly; 0 for none.
+
+    Raises:
+        ConfigurationError: There is no tenant.
     """
 
     def __init__(
@@ -67,7 +71,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         super().__init__(serde=serde)
         self._database = database
         self._combining = Combining(database)
-        self._tenant = tenant
+        self._tenant = check_tenant(tenant)
         self._cache_bytes = cache_bytes
         self._cache = Cache(cache_bytes)
         self._opened: tuple[SerializerProtocol, Sealing] | None = None

@@ -17,6 +17,7 @@ from langledger.checkpoint import AsyncLedgerSaver, LedgerSaver
 from langledger.database import Database
 from langledger.database.connection import connect
 from langledger.errors import (
+    ConfigurationError,
     DatabaseUnavailableError,
     MigrationError,
     NotSetUpError,
@@ -235,3 +236,9 @@ def test_reading_goes_on_while_a_thread_is_deleted_again_and_again(database: Dat
         thread.join()
     assert failures == []
     LedgerSaver(database, cache_bytes=0).get_tuple(CONFIG)
+
+
+@pytest.mark.parametrize("tenant", ["", "nul \x00", "x" * 501, None])
+def test_a_saver_needs_a_tenant(tenant: Any, database: Database) -> None:
+    with pytest.raises(ConfigurationError, match="tenant"):
+        LedgerSaver(database, tenant=tenant)
