@@ -14,6 +14,7 @@ from langledger.compaction.records import applicable, latest_query
 from langledger.compaction.session import Session, Sessions, View
 from langledger.compaction.step import ModelCall, Prepared, Step, follow
 from langledger.compaction.summarise import Summariser
+from langledger.compaction.triggers import Due
 from langledger.entries import append
 from langledger.errors import NothingToShrinkError
 from langledger.operations import Operation
@@ -63,8 +64,8 @@ class Compactor:
         session = yield from self._session(call)
         prepared = self._measure(call, session)
         for _ in range(_MOST_ROUNDS):
-            reason = force or self._due(call, session, prepared)
-            if reason is None:
+            due = Due(reason=force) if force else self._due(call, session, prepared)
+            if due is None:
                 break
             step = Step(
                 call=call,
@@ -75,7 +76,7 @@ class Compactor:
                 measure=lambda: self._measure(call, session),
                 before=prepared,
                 room=self._room(call, prepared.view),
-                reason=reason,
+                due=due,
                 below=below,
             )
             prepared = yield from step.run()
@@ -139,7 +140,7 @@ class Compactor:
             about={"cwd": call.cwd} if call.cwd else None,
             also=latest_query(call.location, known=0),
         )
-        session = Session(count=self.count, cwd=call.cwd)
+        session = Session(count=self.count, cwd=call.cwd, reads_subjects=self._reads_subjects)
         session.extend(call.messages, _track(recorded.entry_ids, call.messages, sizes))
         if recorded.also:
             session.highest = recorded.also[0]["generation"]
@@ -151,7 +152,7 @@ class Compactor:
     def _measure(self, call: ModelCall, session: Session) -> Prepared:
         view = session.view(call.system)
         counted = self._room(call, view).fixed + view.tokens
-        anchored = session.anchored(counted)
+        anchored = session.anchored(counted, model=call.model_name)
         tokens = anchored if anchored is not None else self._calibration(call).apply(counted)
         return Prepared(view, tokens, counted)
 
@@ -181,18 +182,31 @@ class Compactor:
             self._calibrations[call.model_name] = Calibration(call.model_name)
         return self._calibrations[call.model_name]
 
-    def _due(self, call: ModelCall, session: Session, prepared: Prepared) -> str | None:
+    @property
+    def _reads_subjects(self) -> bool:
+        return bool(self.policy.triggers.kinds & {"topic_switch", "low_density"})
+
+    def _due(self, call: ModelCall, session: Session, prepared: Prepared) -> Due | None:
         room = self._room(call, prepared.view)
-        reason = self.policy.reason(
-            tokens=prepared.tokens, messages=len(prepared.view.messages), room=room
+        measures = session.measures(
+            tokens=prepared.tokens, usable=room.usable, messages=len(prepared.view.messages)
         )
-        if reason is None or not session.settled:
-            return reason
-        if reason.startswith("messages"):
+        for due in self.policy.dues(measures, at_turn=session.at_turn):
+            if self._may_gain(due, session, prepared, room):
+                return due
+        return None
+
+    def _may_gain(self, due: Due, session: Session, prepared: Prepared, room: Room) -> bool:
+        """Tell whether there is enough new since the last compaction for another one."""
+        if not session.settled or due.by_event:
+            return True
+        if due.by_messages:
             grown = len(prepared.view.messages) - session.settled_messages
-            return reason if grown >= max(2, (self.policy.most_messages or 0) // 10) else None
-        grown = prepared.counted - session.settled
-        return reason if grown >= self.policy.gain(room) else None
+            return grown >= max(2, (self.policy.triggers.most_messages or 0) // 10)
+        # A smaller window than the last compaction had is reason enough, and so is no room at all.
+        if room.usable < session.settled_usable or prepared.tokens > room.window:
+            return True
+        return prepared.counted - session.settled >= self.policy.gain(room)
 
 
 def _track(

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, cast
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
+from langledger.arguments import check_text
 from langledger.compaction.compactor import Compactor
-from langledger.compaction.policy import Keep, Policy, Trigger
+from langledger.compaction.policy import Policy
 from langledger.compaction.summarise import DEFAULT_PROMPT, Summariser
+from langledger.compaction.triggers import Keep, Trigger, parse_keep, parse_triggers
 from langledger.errors import ConfigurationError
 from langledger.tokens import count_message
 
-__all__ = ["CompactionOptions", "compactor_of"]
+__all__ = ["PRESETS", "CompactionOptions", "compactor_of"]
 
 
 class CompactionOptions(TypedDict, total=False):
     """When to compact, and how; all optional.
 
     Attributes:
-        trigger: A share of (window - reserved output), or ``("fraction" | "tokens" |
-            "messages", value)``, or a list of these of which any sets it off. Default 0.72.
-        keep: How much of the newest history stays verbatim, in the same form. Default 20 %.
+        preset: Other defaults for a kind of work; see :data:`PRESETS`.
+        trigger: A share of (window - reserved output), or a pair of ``"fraction"``,
+            ``"tokens"``, ``"messages"``, ``"turns"``, ``"topic_switch"`` or ``"low_density"``
+            and a value, or a dict of these that all must hold, or a list of which any will do;
+            see :class:`~langledger.compaction.triggers.TriggerClause`. Default 0.72.
+        hard_trigger: Share at which a compaction is made whatever ``trigger`` says. Default 0.95.
+        wait_for_turn: ``trigger`` waits until the user speaks, so that no turn is interrupted;
+            ``hard_trigger`` does not wait. Default False.
+        keep: How much of the newest history stays verbatim: a share, or ``("fraction" |
+            "tokens" | "messages", value)``. Default 20 %.
         model: Writes summaries, an object or a name for ``init_chat_model``; None: the
             extractive summary, which asks no model.
         summary_prompt: Instruction to the summary model; ``{max_words}`` in it is replaced.
@@ -32,58 +42,91 @@ class CompactionOptions(TypedDict, total=False):
             calibrated by what the provider reports for others.
         max_summary_tokens: Size limit of a summary. Default 1,500.
         max_state_tokens: Size limit of the working state as shown. Default 1,500.
+        max_pinned_tokens: Size limit of what is pinned. Default 1,000.
+        keep_files: How many of the files used last the view always names. Default 0.
         target: Share of (window - reserved output) a compaction aims to go below. Default 0.45.
     """
 
-    trigger: float | Trigger | list[float | Trigger]
+    preset: Literal["repository"] | None
+    trigger: Trigger | list[Trigger]
+    hard_trigger: float
+    wait_for_turn: bool
     keep: float | Keep
     model: BaseChatModel | str | None
     summary_prompt: str
     token_counter: Callable[[Sequence[BaseMessage]], int] | None
     max_summary_tokens: int
     max_state_tokens: int
+    max_pinned_tokens: int
+    keep_files: int
     target: float
 
 
-def compactor_of(
-    *,
-    can_look_up: bool,
-    trigger: float | Trigger | list[float | Trigger] = 0.72,
-    keep: float | Keep = ("fraction", 0.20),
-    model: BaseChatModel | str | None = None,
-    summary_prompt: str = DEFAULT_PROMPT,
-    token_counter: Callable[[Sequence[BaseMessage]], int] | None = None,
-    max_summary_tokens: int = 1500,
-    max_state_tokens: int = 1500,
-    target: float = 0.45,
-) -> Compactor:
-    """Return a compactor that works as the options (:class:`CompactionOptions`) say.
+PRESETS: Mapping[str, CompactionOptions] = {
+    # For work on one repository: late and rarely, for each compaction costs a cached prefix.
+    "repository": {"trigger": 0.95, "max_summary_tokens": 1500, "keep_files": 5},
+}
+"""What ``preset`` sets where the options say nothing."""
+
+_OF_THE_POLICY = (
+    "hard_trigger",
+    "wait_for_turn",
+    "max_summary_tokens",
+    "max_state_tokens",
+    "max_pinned_tokens",
+    "keep_files",
+    "target",
+)
+
+
+def compactor_of(*, can_look_up: bool, **options: Unpack[CompactionOptions]) -> Compactor:
+    """Return a compactor that works as the options say.
 
     Raises:
-        ConfigurationError: An option is out of range.
+        ConfigurationError: An option is unknown or out of range.
     """
+    chosen = _chosen(cast("dict[str, Any]", options))
     policy = Policy(
-        trigger=_triggers(trigger),
-        keep=_condition("keep", keep),
-        target=target,
-        max_summary_tokens=max_summary_tokens,
-        max_state_tokens=max_state_tokens,
+        triggers=parse_triggers(chosen.get("trigger", 0.72)),
+        keep=parse_keep(chosen.get("keep", 0.20)),
+        **{name: chosen[name] for name in _OF_THE_POLICY if name in chosen},
     )
     summariser = Summariser(
-        model=_model(model) if isinstance(model, str) else model,
-        prompt=summary_prompt,
-        max_tokens=max_summary_tokens,
+        model=_model(chosen.get("model")),
+        prompt=check_text("summary_prompt", chosen.get("summary_prompt", DEFAULT_PROMPT)),
+        max_tokens=policy.max_summary_tokens,
     )
-    count = _counter(token_counter)
+    count = _counter(chosen.get("token_counter"))
     return Compactor(policy=policy, summariser=summariser, can_look_up=can_look_up, count=count)
 
 
-def _model(name: str) -> BaseChatModel:
-    """Return the model of this name, as ``init_chat_model`` takes it.
+def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options over those of their preset."""
+    known = CompactionOptions.__annotations__
+    for name in options.keys() - known.keys():
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+        raise ConfigurationError(f"there is no option {name}; {hint}")
+    preset = options.get("preset")
+    if preset is None:
+        return dict(options)
+    if preset not in PRESETS:
+        raise ConfigurationError(f"preset must be {' or '.join(PRESETS)}, not {preset!r}")
+    return {**PRESETS[preset], **options}
+
+
+def _model(name: object) -> BaseChatModel | None:
+    """Return the summary model: the one given, or that of this name for ``init_chat_model``.
 
     Raises:
         ConfigurationError: There is none, or its package or key is missing.
     """
+    if name is None or isinstance(name, BaseChatModel):
+        return name
+    if not isinstance(name, str):
+        raise ConfigurationError(
+            f"model must be a chat model, or a name such as openai:gpt-5-mini, not {name!r}"
+        )
     if not name.strip():
         raise ConfigurationError("the summary model's name is empty; such as openai:gpt-5-mini")
     try:
@@ -93,24 +136,6 @@ def _model(name: str) -> BaseChatModel:
             f"the summary model {name!r} cannot be used: {error} - name it as provider:model, "
             "install the provider's package, and set its key in the environment"
         ) from error
-
-
-def _triggers(trigger: Any) -> Sequence[Trigger]:
-    if isinstance(trigger, list):
-        return tuple(_condition("trigger", item) for item in cast("list[Any]", trigger))
-    return (_condition("trigger", trigger),)
-
-
-def _condition(name: str, value: Any) -> Trigger:
-    """Return a condition as a kind and a value; a number alone is a share."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return ("fraction", float(value))
-    if isinstance(value, tuple) and len(cast("tuple[Any, ...]", value)) == 2:
-        return cast("Trigger", value)
-    raise ConfigurationError(
-        f"{name} must be a share such as 0.72, or (fraction | tokens | messages, value), "
-        f"not {value!r}"
-    )
 
 
 def _counter(

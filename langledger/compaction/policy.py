@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import cast
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
+from langledger.arguments import check_whole
 from langledger.compaction.pairing import Tracked, Unit
+from langledger.compaction.triggers import Due, Keep, Measures, Triggers
 from langledger.entries.ranges import Ranges
 from langledger.errors import ConfigurationError
 
-__all__ = ["Choice", "Keep", "Policy", "Room", "Trigger", "candidates", "is_synthetic", "pinned"]
-
-logger = logging.getLogger("langledger.compaction")
-
-Trigger: TypeAlias = (
-    tuple[Literal["fraction"], float]
-    | tuple[Literal["tokens"], int]
-    | tuple[Literal["messages"], int]
-)
-Keep: TypeAlias = Trigger
+__all__ = ["Choice", "Policy", "Room", "candidates", "is_synthetic", "pinned"]
 
 # A result shorter than this is not worth a reference.
 _WORTH_MASKING = 120
@@ -31,6 +23,7 @@ _AIM, _GAIN, _KEPT = 0.625, 0.07, 0.28
 _CLIPS = (16_000, 8_000, 4_000, 2_000, 1_000, 500, 300, 100)
 # What a clip must save at least, so that it is worth its notice.
 _CLIP_GAIN = 100
+_AT_72_PERCENT = Triggers(((("fraction", 0.72),),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,52 +31,62 @@ class Policy:
     """What a user can set about compaction.
 
     Attributes:
-        trigger: Any of these starts a compaction: a fraction of (window - reserved output),
-            a number of tokens, a number of messages in the view.
+        triggers: What starts a compaction.
+        hard_trigger: Share of (window - reserved output) at which one is made in any case.
+        wait_for_turn: The triggers wait until the user speaks; the hard one does not.
         keep: How much of the newest history stays verbatim.
         target: Share of (window - reserved output) a compaction aims to go below.
         min_gain: Share that must have been added since the last compaction for another one.
         max_summary_tokens: Size limit of the summary.
         max_state_tokens: Size limit of the rendered working state.
+        max_pinned_tokens: Size limit of what is pinned.
+        keep_files: How many of the files used last the view always names.
     """
 
-    trigger: Sequence[Trigger] = (("fraction", 0.72),)
+    triggers: Triggers = _AT_72_PERCENT
+    hard_trigger: float = 0.95
+    wait_for_turn: bool = False
     keep: Keep = ("fraction", 0.20)
     target: float = 0.45
     min_gain: float = 0.05
     max_summary_tokens: int = 1500
     max_state_tokens: int = 1500
+    max_pinned_tokens: int = 1000
+    keep_files: int = 0
 
     def __post_init__(self) -> None:
-        if not self.trigger:
-            raise ConfigurationError("trigger is empty; give at least one, such as 0.72")
-        for kind, value in self.trigger:
-            _check_condition("trigger", kind, value)
-            if kind == "fraction":
-                _check_fraction(value)
-        _check_condition("keep", *self.keep)
-        if not 0 < self.target < 1 or not 0 <= self.min_gain < 1:
-            raise ConfigurationError("target and min_gain are shares between 0 and 1")
-        for name in ("max_summary_tokens", "max_state_tokens"):
-            value: object = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 100:
-                raise ConfigurationError(f"{name} must be a whole number of 100 or more: {value!r}")
+        for name in ("target", "min_gain", "hard_trigger"):
+            _check_share(name, getattr(self, name))
+        shares = [v for clause in self.triggers.clauses for kind, v in clause if kind == "fraction"]
+        if self.hard_trigger < max(shares, default=0):
+            raise ConfigurationError(
+                f"hard_trigger {self.hard_trigger:g} is below the trigger {max(shares):g}"
+            )
+        if not isinstance(self.wait_for_turn, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - users need not type
+            raise ConfigurationError(f"wait_for_turn is true or false, not {self.wait_for_turn!r}")
+        for name in ("max_summary_tokens", "max_state_tokens", "max_pinned_tokens"):
+            check_whole(name, getattr(self, name), least=100)
+        check_whole("keep_files", self.keep_files, most=100)
 
-    def reason(self, *, tokens: int, messages: int, room: Room) -> str | None:
-        """Return why a compaction is due at this size, or None."""
-        for kind, value in self.trigger:
-            reached = messages if kind == "messages" else tokens
-            limit = value * room.usable if kind == "fraction" else value
-            if reached >= limit:
-                return f"{kind} {value:g}"
-        return None
+    def dues(self, measures: Measures, *, at_turn: bool) -> Iterator[Due]:
+        """Yield the reasons for a compaction, the user's triggers first.
+
+        Args:
+            measures: The call as it is.
+            at_turn: The newest message is what the user said.
+        """
+        due = self.triggers.due(measures) if at_turn or not self.wait_for_turn else None
+        if due is not None:
+            yield due
+        if measures.tokens >= self.hard_trigger * measures.usable:
+            reason = f"hard_trigger {self.hard_trigger:g}"
+            yield Due(reason=reason, kinds=frozenset({"fraction"}))
 
     def ceiling(self, room: Room) -> float:
-        """Return the size in tokens at which the trigger fires, at most the usable window."""
-        limits = [room.usable * 0.95]
-        limits += [value * room.usable for kind, value in self.trigger if kind == "fraction"]
-        limits += [value for kind, value in self.trigger if kind == "tokens"]
-        return min(limits)
+        """Return the size in tokens at which size alone sets off a compaction."""
+        soft = self.triggers.ceiling(room.usable)
+        hard = self.hard_trigger * room.usable
+        return hard if soft is None else min(soft, hard)
 
     def aim(self, room: Room) -> float:
         """Return the size in tokens a compaction aims to go below."""
@@ -99,11 +102,6 @@ class Policy:
         if kind == "fraction":
             return min(value * room.usable, _KEPT * self.ceiling(room))
         return value if kind == "tokens" else None
-
-    @property
-    def most_messages(self) -> int | None:
-        """The number of messages that sets off a compaction, where one does."""
-        return min((int(value) for kind, value in self.trigger if kind == "messages"), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +175,8 @@ def candidates(
     keep: int,
     shown: Callable[[Tracked], int],
     clipped: Callable[[Tracked, int], int] | None = None,
+    typed: Callable[[Tracked], int | None] = lambda _: None,
+    leading: Collection[int] = (),
     stub_tokens: int = 40,
 ) -> Iterator[Choice]:
     """Yield what could be done, the gentlest first.
@@ -190,21 +190,23 @@ def candidates(
         keep: Tokens of the tail that stays verbatim.
         shown: Size of a message as it is shown now.
         clipped: Size of a message with its arguments clipped to so many tokens each.
+        typed: Size of a message without what a host added to the user's words; None where it
+            added nothing.
+        leading: The system messages that open the history; they always stay.
         stub_tokens: Size of a reference.
     """
-    pins = pinned(units)
+    view = _Shown(units, frozenset(leading), frozenset(pinned(units)), shown, typed)
     yield _mask(units, _Tail.of(units, keep, shown), shown, stub_tokens)
     tails = [_Tail.of(units, size, shown) for size in (keep, keep // 2, keep // 4, 0)]
     for tail in dict.fromkeys(tails):
-        yield _summarise(units, tail, pins, shown)
+        yield _summarise(view, tail)
     for clip in _CLIPS:
-        yield _summarise(units, replace(tails[-1], clip=clip), pins, shown)
+        yield _summarise(view, replace(tails[-1], clip=clip))
     for clip in (300, 100) if clipped is not None else ():
-        tail = replace(tails[-1], clip=clip, clip_args=clip)
-        yield _summarise(units, tail, pins, shown, clipped)
+        yield _summarise(view, replace(tails[-1], clip=clip, clip_args=clip), clipped)
     if units and not isinstance(units[-1].head.message, HumanMessage):
         # Even the newest turn goes: the state tells what it did, its entries hold the rest.
-        yield _summarise(units, replace(tails[-1], start=len(units)), pins, shown)
+        yield _summarise(view, replace(tails[-1], start=len(units)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +219,7 @@ class _Tail:
     Attributes:
         start: Index of its first unit.
         newest: Index of the first unit of the newest turn.
+        systems: Most tokens of system messages from before it, the leading ones left out.
         clip_older: Most tokens of a result before the newest turn.
         clip: Most tokens of any result, or None.
         clip_args: Most tokens of each argument of a call, or None.
@@ -224,6 +227,7 @@ class _Tail:
 
     start: int
     newest: int
+    systems: int
     clip_older: int
     clip: int | None = None
     clip_args: int | None = None
@@ -232,7 +236,12 @@ class _Tail:
     def of(cls, units: Sequence[Unit], keep: int, shown: Callable[[Tracked], int]) -> _Tail:
         """Return the tail of ``keep`` tokens; the newest turn is in it and not counted."""
         newest = _newest_turn(units)
-        tail = cls(start=newest, newest=newest, clip_older=max(keep // 4, _WORTH_MASKING))
+        tail = cls(
+            start=newest,
+            newest=newest,
+            systems=keep // 4,
+            clip_older=max(keep // 4, _WORTH_MASKING),
+        )
         size = 0
         for index in range(newest - 1, -1, -1):
             size += sum(tail.size(member, index, shown(member)) for member in units[index].members)
@@ -284,24 +293,51 @@ def _mask(
     return Choice(covered=Ranges(), masked=Ranges.of(masked), size=size)
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The units in view, and what is to be known of them to choose."""
+
+    units: Sequence[Unit]
+    leading: frozenset[int]
+    pins: frozenset[int]
+    size: Callable[[Tracked], int]
+    typed: Callable[[Tracked], int | None]
+
+    def staying(self, tail: _Tail) -> frozenset[int]:
+        """Return what stays of the units before the tail.
+
+        System messages from later in the history, such as a host's reminders, stay as far as
+        there is room for them, the newest first, each text once.
+        """
+        stays, texts, room = set(self.leading | self.pins), set[str](), tail.systems
+        for unit in reversed(self.units[: tail.start]):
+            head = unit.head
+            if not isinstance(head.message, SystemMessage) or head.seq in self.leading:
+                continue
+            room -= self.size(head) if head.message.text not in texts else 0
+            if room >= 0 and head.message.text not in texts:
+                stays.add(head.seq)
+            texts.add(head.message.text)
+        return frozenset(stays)
+
+
 def _summarise(
-    units: Sequence[Unit],
-    tail: _Tail,
-    pins: set[int],
-    shown: Callable[[Tracked], int],
-    with_clipped_args: Callable[[Tracked, int], int] | None = None,
+    view: _Shown, tail: _Tail, with_clipped_args: Callable[[Tracked, int], int] | None = None
 ) -> Choice:
     covered: list[int] = []
     clipped: dict[int, int] = {}
     size = 0
-    for index, unit in enumerate(units):
-        head = unit.head
-        if index < tail.start and head.seq not in pins and not _is_system(head):
+    stays = view.staying(tail)
+    for index, unit in enumerate(view.units):
+        if index < tail.start and unit.head.seq not in stays:
             covered += [member.seq for member in unit.members]
             continue
         for member in unit.members:
-            whole = shown(member)
+            whole = view.size(member)
             tokens = tail.size(member, index, whole)
+            words = view.typed(member) if index < tail.start or tail.clip is not None else None
+            if words is not None:
+                tokens = min(words, whole)
             if tokens < whole:
                 clipped[member.seq] = tokens
             elif tail.clip_args is not None and with_clipped_args is not None:
@@ -317,27 +353,7 @@ def _summarise(
     )
 
 
-def _is_system(item: Tracked) -> bool:
-    return isinstance(item.message, SystemMessage)
-
-
-def _check_condition(name: str, kind: object, value: object) -> None:
-    if kind not in ("fraction", "tokens", "messages"):
-        raise ConfigurationError(
-            f"{name} must be (fraction | tokens | messages, value), not {kind!r}"
-        )
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise ConfigurationError(f"{name} {kind} must be a positive number, not {value!r}")
-    if kind == "messages" and value != int(value):
-        raise ConfigurationError(f"{name} messages must be a whole number, not {value!r}")
-    if kind == "fraction" and value >= 1:
-        raise ConfigurationError(f"{name} fraction must be below 1, not {value!r}")
-
-
-def _check_fraction(value: float) -> None:
-    if value > 0.95:
-        raise ConfigurationError(f"trigger {value:g} is above 0.95: no room is left to compact")
-    if value < 0.60:
-        logger.warning(
-            "trigger %g is below 0.60: compaction will run more often than it helps", value
-        )
+def _check_share(name: str, value: object) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= cast("float", value) < 1 or (name != "min_gain" and not value):
+        raise ConfigurationError(f"{name} is a share between 0 and 1, not {value!r}")

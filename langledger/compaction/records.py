@@ -173,6 +173,8 @@ def cut_of(row: Row) -> Cut:
         state=view["state"],
         seen=view["seen"],
         size=view["size"],
+        usable=view["usable"],
+        pinned_tokens=view["pinned_tokens"],
         history=Ranges(tuple((start, stop) for start, stop in view["history"])),
     )
 
@@ -195,6 +197,8 @@ def _pack(cut: Cut) -> bytes:
         "state": cut.state,
         "seen": cut.seen,
         "size": cut.size,
+        "usable": cut.usable,
+        "pinned_tokens": cut.pinned_tokens,
         "history": cut.history.spans,
     }
     return zstandard.ZstdCompressor(level=9).compress(json.dumps(document).encode())

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from operator import is_
 from typing import cast
 
 from langchain_core.messages import (
@@ -22,11 +21,16 @@ from langchain_core.messages import (
 )
 
 from langledger.compaction.pairing import Tracked, Unit, call_ids, units_of
+from langledger.compaction.sameness import Known
+from langledger.compaction.subjects import Subjects
+from langledger.compaction.transcript import is_request
+from langledger.compaction.triggers import Measures
 from langledger.compaction.view import (
     Cut,
     clip_args,
     head_message,
     merge_system,
+    only_typed,
     shown,
     shown_messages,
 )
@@ -39,8 +43,6 @@ __all__ = ["Session", "Sessions", "View"]
 
 # What lies outside these multiples of our own count is a misreport, not a measurement.
 _PLAUSIBLE_USAGE = (0.6, 5.0)
-# Hosts that change a message in place change one of the newest.
-_WATCHED = 16
 _OPENING = "[The conversation opens with the assistant.]"
 
 
@@ -66,15 +68,18 @@ class Session:
     count: Callable[[BaseMessage], int] = count_message
     cut: Cut | None = None
     cwd: str | None = None
+    reads_subjects: bool = False  # a trigger asks what the conversation is about
     highest: int = 0  # the newest compaction of the thread, whether it applies here or not
     tracked: list[Tracked] = field(default_factory=list[Tracked])
     usage_after: int = 0  # reports up to this entry were made of another history
     settled: int = 0  # size after the last compaction, or when one was found to gain nothing
+    settled_usable: int = 0  # the room there was then
     settled_messages: int = 0
+    subjects: Subjects = field(init=False)
     _usage_at: int | None = None
-    _marks: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
+    _leading: int = 0  # system messages that open the history
     _fold: StateFold = field(init=False)
-    _seen: list[BaseMessage] = field(default_factory=list[BaseMessage])
+    _known: Known = field(default_factory=Known)
     # All units in view but the newest, which may still grow, are rendered once.
     _units: list[Unit] = field(default_factory=list[Unit])
     _rendered: list[BaseMessage] = field(default_factory=list[BaseMessage])
@@ -84,31 +89,24 @@ class Session:
 
     def __post_init__(self) -> None:
         self._fold = StateFold(cwd=self.cwd)
+        self.subjects = Subjects(reads=self.reads_subjects)
 
     def new_part(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage] | None:
         """Return the messages that follow what was seen, or None for another history."""
-        known = len(self._seen)
-        if len(messages) < known or not self._is_start_of(messages):
-            return None
-        return messages[known:]
-
-    def _is_start_of(self, messages: Sequence[BaseMessage]) -> bool:
-        if self._marks != [_mark(message) for message in self._seen[-_WATCHED:]]:
-            return False
-        if all(map(is_, messages, self._seen)):  # the common case, at the speed of C
-            return True
-        return all(map(_same, messages, self._seen))
+        return self._known.new_part(messages)
 
     def extend(self, messages: Sequence[BaseMessage], new: Sequence[Tracked]) -> None:
         """Take in messages that follow those seen."""
-        self._seen = list(messages)
-        self._marks = [_mark(message) for message in self._seen[-_WATCHED:]]
+        self._known.take(messages)
         for place, item in enumerate(new, len(self.tracked)):
             if isinstance(item.message, AIMessage) and usage_total(item.message) is not None:
                 self._usage_at = place
+            if place == self._leading and isinstance(item.message, SystemMessage):
+                self._leading += 1
         self.tracked += new
         seen = self.cut.seen if self.cut else 0
         for item in new:
+            self.subjects.add(item)
             if item.seq > seen:
                 self._fold.add(item.message, item.seq)
         visible = [item for item in new if self.cut is None or item.seq not in self.cut.covered]
@@ -122,7 +120,8 @@ class Session:
     def adopt(self, cut: Cut | None) -> None:
         """Show the history as this compaction left it."""
         self.cut = cut
-        self.settled = cut.size if cut else 0
+        self.settled, self.settled_usable = (cut.size, cut.usable) if cut else (0, 0)
+        self._follow_subjects(cut.seen if cut else 0)
         base = WorkingState.model_validate(cut.state) if cut else None
         self._fold = StateFold(base, cwd=self.cwd)
         for item in self.tracked:
@@ -130,6 +129,17 @@ class Session:
                 self._fold.add(item.message, item.seq)
         self._regroup()
         self._render()
+
+    def _follow_subjects(self, seen: int) -> None:
+        self.subjects = Subjects(reads=self.reads_subjects)
+        settled = False
+        for item in self.tracked:
+            if item.seq > seen and not settled:
+                self.subjects.settle()
+                settled = True
+            self.subjects.add(item)
+        if not settled:
+            self.subjects.settle()
 
     @property
     def state(self) -> WorkingState:
@@ -140,6 +150,30 @@ class Session:
     def units(self) -> list[Unit]:
         """The units in view, oldest first."""
         return self._units
+
+    @property
+    def leading(self) -> list[int]:
+        """The system messages that open the history."""
+        return [item.seq for item in self.tracked[: self._leading]]
+
+    @property
+    def at_turn(self) -> bool:
+        """Whether the newest message is what the user said."""
+        return bool(self.tracked) and is_request(self.tracked[-1].message)
+
+    def measures(self, *, tokens: int, usable: int, messages: int) -> Measures:
+        """Return what the triggers are held against."""
+        at, before = self.subjects.switched_at, 0
+        if at:
+            before = sum(len(unit.members) for unit in self._units if unit.head.seq < at)
+        return Measures(
+            tokens=tokens,
+            usable=usable,
+            messages=messages,
+            turns=self.subjects.turns,
+            topic_switch=before,
+            low_density=self.subjects.stale_turns if self.reads_subjects else 0,
+        )
 
     @property
     def present(self) -> list[int]:
@@ -179,19 +213,26 @@ class Session:
             return self.count(clip_args(message, max_tokens, item.seq))
         return self.shown_tokens(item)
 
-    def anchored(self, counted: int) -> int | None:
+    def typed_tokens(self, item: Tracked) -> int | None:
+        """Return the size of a message without what a host added; None where it added nothing."""
+        typed = only_typed(item.message, item.seq)
+        return None if typed is None else self.count(typed)
+
+    def anchored(self, counted: int, *, model: str = "") -> int | None:
         """Return the size of the next call by the provider's last report, or None.
 
-        Only a report from after the last compaction says anything about this view.
+        Only a report from after the last compaction, of the model that is called, says anything
+        about this view.
 
         Args:
             counted: Size of the whole call by our own count, to tell misreports.
+            model: The model that is called, as its provider names it.
         """
         if self._usage_at is None:
             return None
         answer = self.tracked[self._usage_at]
         after = max(self.cut.seen if self.cut else 0, self.usage_after)
-        if answer.seq <= after:
+        if answer.seq <= after or _is_of_another(answer.message, model):
             return None
         since = sum(self.shown_tokens(item) for item in self.tracked[self._usage_at + 1 :])
         anchored = (usage_total(cast("AIMessage", answer.message)) or 0) + since
@@ -236,8 +277,7 @@ class Session:
         """
         if self.cut is not None and unit.head.seq <= self.cut.seen:
             return True
-        start = self.tracked[: len(self._systems) + 1]
-        return unit.head in start and all(isinstance(t.message, SystemMessage) for t in start)
+        return unit.head.seq in {item.seq for item in self.tracked[: self._leading]}
 
     def _tokens(self, message: BaseMessage, unit: Unit) -> int:
         for member in unit.members:
@@ -246,14 +286,13 @@ class Session:
         return self.count(message)
 
 
-def _mark(message: BaseMessage) -> tuple[int, ...]:
-    """Return what changes when a message is changed in place."""
-    calls = getattr(message, "tool_calls", ())
-    return id(message.content), len(message.content), id(calls), len(calls)
-
-
-def _same(new: BaseMessage, old: BaseMessage) -> bool:
-    return new is old or (type(new) is type(old) and new.__dict__ == old.__dict__)
+def _is_of_another(answer: BaseMessage, model: str) -> bool:
+    """Tell whether an answer names another model than the one that is called."""
+    said = answer.response_metadata.get("model_name") or answer.response_metadata.get("model")
+    if not model or not isinstance(said, str) or not said:
+        return False
+    one, other = (name.rpartition("/")[2].lower() for name in (said, model))
+    return not (one.startswith(other) or other.startswith(one))
 
 
 def _opening() -> HumanMessage:

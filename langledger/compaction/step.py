@@ -14,6 +14,7 @@ from langledger.compaction.policy import Choice, Policy, Room, candidates
 from langledger.compaction.records import CompactionReport, commit, cut_of, latest_query
 from langledger.compaction.session import Session, View
 from langledger.compaction.summarise import Summariser, Summary, summarise
+from langledger.compaction.triggers import Due
 from langledger.compaction.view import Cut, render_head
 from langledger.entries import Location, load
 from langledger.entries.ranges import Ranges
@@ -89,7 +90,7 @@ class Step:
         measure: Gives the view as it is now, and its size.
         before: The view without this compaction.
         room: The space of the call.
-        reason: What set it off.
+        due: What set it off.
         below: Size by our counter to go under, where the provider refused the view.
     """
 
@@ -101,7 +102,7 @@ class Step:
     measure: Callable[[], Prepared]
     before: Prepared
     room: Room
-    reason: str
+    due: Due
     below: int | None = None
     _started: float = field(default_factory=time.perf_counter)
     _rendered: str | None = None
@@ -127,6 +128,8 @@ class Step:
     def _declined(self, why: str) -> Prepared:
         """Leave the view as it is, and do not try again before there is new material."""
         self.session.settled = self.before.counted
+        self.session.settled_usable = self.room.usable
+        self.session.subjects.settle()
         self.session.settled_messages = len(self.before.view.messages)
         return replace(self.before, warning=why)
 
@@ -202,33 +205,33 @@ class Step:
             keep=self._keep_tokens(),
             shown=self.session.shown_tokens,
             clipped=self.session.clipped_tokens,
+            typed=self.session.typed_tokens,
+            leading=self.session.leading,
         )
         choices = [
             choice
             for choice in found
             if choice.summarises or choice.masked.spans or choice.clipped or choice.clip_args
         ]
-        if self.reason == "asked" or self._by_messages:
+        if not self.due.by_size and self.below is None:
             # References make a view smaller, not shorter; and who asks wants a summary.
             return [choice for choice in choices if choice.summarises] or choices
         return choices
-
-    @property
-    def _by_messages(self) -> bool:
-        return self.reason.startswith("messages")
 
     def _keep_tokens(self) -> int:
         tokens = self.policy.kept_tokens(self.room)
         sizes = [self._size_of_newest(int(self.policy.keep[1]))] if tokens is None else []
         if tokens is not None:
             sizes.append(int(tokens / self._scale))
-        if self._by_messages:
-            sizes.append(self._size_of_newest((self.policy.most_messages or 2) // 2))
+        if self.due.newest is not None:
+            sizes.append(self._size_of_newest(self.due.newest))
         return min(sizes)
 
     def _size_of_newest(self, messages: int) -> int:
         members = [member for unit in self.session.units for member in unit.members]
-        return sum(self.session.shown_tokens(member) for member in members[-messages:])
+        return sum(
+            self.session.shown_tokens(member) for member in members[-messages or len(members) :]
+        )
 
     def _summarise(self, choice: Choice) -> Operation[Summary]:
         if not choice.summarises:
@@ -271,6 +274,8 @@ class Step:
             state=self.session.state.model_dump(mode="json"),
             seen=self.session.last_seq,
             history=Ranges.of(self.session.present),
+            usable=self.room.usable,
+            pinned_tokens=self.policy.max_pinned_tokens,
         )
 
     def _settle(self) -> Prepared:
@@ -303,7 +308,7 @@ class Step:
             thread_id=self.call.location.thread_id,
             scope=self.call.location.scope,
             generation=cut.generation,
-            reason=self.reason,
+            reason=self.due.reason,
             window=self.call.window,
             reserved=self.call.reserved,
             tokens_before=self.before.tokens,

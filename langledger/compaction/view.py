@@ -15,6 +15,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from langledger.compaction.pairing import Tracked, Unit, close_unit
+from langledger.compaction.transcript import injected_text, is_request, request_text
 from langledger.entries.ranges import Ranges
 from langledger.tokens import truncate_text
 
@@ -23,6 +24,7 @@ __all__ = [
     "clip_args",
     "head_message",
     "merge_system",
+    "only_typed",
     "reference",
     "render_head",
     "shown_messages",
@@ -57,6 +59,8 @@ class Cut:
         seen: The newest entry there was then.
         history: All entries of the history then, system messages left out.
         size: Tokens of the whole call right after, by our counter.
+        usable: Window less reserved output, in tokens, that it was made for.
+        pinned_tokens: Size limit of what is pinned.
     """
 
     generation: int
@@ -71,6 +75,8 @@ class Cut:
     seen: int
     history: Ranges
     size: int = 0
+    usable: int = 0
+    pinned_tokens: int = 1000
 
     def applies_to(self, present: Collection[int], *, oldest: int) -> bool:
         """Tell whether this compaction belongs to a history that holds these entries.
@@ -144,7 +150,29 @@ def shown(tracked: Tracked, cut: Cut | None) -> BaseMessage:
             return _replaced(message, _clip(message.content, cut.clipped[tracked.seq], tracked.seq))
     elif isinstance(message, AIMessage) and tracked.seq in cut.clipped_args:
         return clip_args(message, cut.clipped_args[tracked.seq], tracked.seq)
+    elif tracked.seq in cut.clipped:
+        return only_typed(message, tracked.seq) or message
     return message
+
+
+def only_typed(message: BaseMessage, seq: int) -> HumanMessage | None:
+    """Return what the user said and attached, without what a host added; None if it added nothing.
+
+    Args:
+        message: A message whose ``additional_kwargs["typed"]`` is what the user typed of it.
+        seq: The entry that keeps it in full.
+    """
+    if not isinstance(message, HumanMessage) or not injected_text(message).strip():
+        return None
+    if not is_request(message):
+        return None
+    text = f"{request_text(message)}\n[What the host added was moved out of view: entry #{seq}.]"
+    content: Any = text
+    if isinstance(message.content, list):
+        attached = [b for b in message.content if isinstance(b, dict) and b.get("type") != "text"]
+        content = [{"type": "text", "text": text}, *attached]
+    marked = {**message.additional_kwargs, "langledger": {"origin": "reference"}}
+    return message.model_copy(update={"content": content, "additional_kwargs": marked})
 
 
 def reference(tracked: Tracked) -> str:

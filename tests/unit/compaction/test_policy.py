@@ -17,11 +17,10 @@ from langchain_core.messages import (
 from langledger.compaction.host import is_overflow, reserved_output, scope_of, window_of
 from langledger.compaction.options import compactor_of
 from langledger.compaction.pairing import Tracked, units_of
-from langledger.compaction.policy import Policy, Room, candidates
+from langledger.compaction.policy import candidates
+from langledger.compaction.triggers import Measures, parse_triggers
 from langledger.errors import ConfigurationError, WindowUnknownError
 from tests.support.scripted import ScriptedModel
-
-ROOM = Room(window=10_000, reserved=2_000)
 
 
 @pytest.mark.parametrize(
@@ -33,11 +32,43 @@ ROOM = Room(window=10_000, reserved=2_000)
         (("messages", 40), 10, 40, "messages 40"),
         ([("fraction", 0.9), ("messages", 5)], 10, 5, "messages 5"),
         ([("fraction", 0.9), ("messages", 5)], 10, 4, None),
+        ({"tokens": 3_000, "messages": 9}, 3_000, 8, None),
+        ({"tokens": 3_000, "messages": 9}, 3_000, 9, "tokens 3000 and messages 9"),
+        ([{"tokens": 3_000, "messages": 9}, 0.72], 5_760, 1, "fraction 0.72"),
+        (("messages", 40), 7_600, 2, "hard_trigger 0.95"),
     ],
 )
 def test_the_trigger(trigger: Any, tokens: int, messages: int, due: str | None) -> None:
     policy = compactor_of(can_look_up=False, trigger=trigger).policy
-    assert policy.reason(tokens=tokens, messages=messages, room=ROOM) == due
+    measures = Measures(tokens=tokens, usable=8_000, messages=messages)
+    found = next(policy.dues(measures, at_turn=True), None)
+    assert (found and found.reason) == due
+
+
+@pytest.mark.parametrize("kind", ["turns", "topic_switch", "low_density"])
+def test_what_happens_in_a_conversation_sets_one_off(kind: str) -> None:
+    triggers = parse_triggers((kind, 5))
+    for reached, due in ((4, None), (5, f"{kind} 5")):
+        found = triggers.due(Measures(tokens=1, usable=9, messages=8, **{kind: reached}))
+        assert (found and found.reason) == due
+
+
+def test_a_trigger_that_waits_for_the_user_gives_way_to_the_hard_one() -> None:
+    policy = compactor_of(can_look_up=False, wait_for_turn=True, hard_trigger=0.9).policy
+
+    def reason(tokens: int, *, at_turn: bool) -> str | None:
+        measures = Measures(tokens=tokens, usable=1_000, messages=1)
+        return next((due.reason for due in policy.dues(measures, at_turn=at_turn)), None)
+
+    assert reason(800, at_turn=True) == "fraction 0.72"
+    assert reason(800, at_turn=False) is None
+    assert reason(900, at_turn=False) == "hard_trigger 0.9"
+
+
+def test_a_preset_gives_way_to_what_is_said() -> None:
+    policy = compactor_of(can_look_up=False, preset="repository", max_summary_tokens=900).policy
+    assert policy.triggers == parse_triggers(0.95)
+    assert (policy.keep_files, policy.max_summary_tokens) == (5, 900)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +83,23 @@ def test_the_trigger(trigger: Any, tokens: int, messages: int, due: str | None) 
         {"trigger": ("tokens", "many")},
         {"trigger": []},
         {"keep": ("fraction", 1.5)},
+        {"trigger": {}},
+        {"trigger": {"fraction": 0.7, "share": 3}},
+        {"trigger": [{"fraction": 0.7}, {"tokens": -1}]},
+        {"trigger": ("turns", 0)},
+        {"trigger": ("messages", 1)},
+        {"trigger": ("messages", float("inf"))},
+        {"trigger": [[0.7]]},
+        {"hard_trigger": 0.6},
+        {"hard_trigger": "often"},
+        {"hard_trigger": 1.5},
+        {"wait_for_turn": 1},
+        {"max_pinned_tokens": 3},
+        {"keep_files": -1},
+        {"keep_files": 1.5},
+        {"preset": "repo"},
+        {"model": 5},
+        {"summary_prompt": ""},
         {"keep": ("turns", 3)},
         {"target": 0},
         {"max_summary_tokens": 10},
@@ -63,13 +111,13 @@ def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
 
 
 def test_a_mistyped_option_is_an_error() -> None:
-    with pytest.raises(TypeError, match="triger"):
+    with pytest.raises(ConfigurationError, match="no option triger; did you mean trigger"):
         compactor_of(can_look_up=False, triger=0.8)  # type: ignore[call-arg]
 
 
 def test_a_low_trigger_warns(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        Policy(trigger=(("fraction", 0.5),))
+        parse_triggers(0.5)
     assert "0.5 is below 0.60" in caplog.text
 
 

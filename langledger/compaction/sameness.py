@@ -1,0 +1,106 @@
+"""Whether a list of messages is still the one that was seen, told at the speed of C.
+
+A host may hand over the same message objects at each call, or equal copies of them, and may have
+changed one in place, text or a block deep inside. At each of a thousand calls no message may be
+looked at by Python code, so what can change is kept flat: every content, every dict and list in
+it, and what these held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from operator import attrgetter, is_
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+__all__ = ["Known"]
+
+_content = attrgetter("content")
+_calls = attrgetter("tool_calls")
+
+
+@dataclass(slots=True)
+class Known:
+    """The messages last seen, and all that could be changed in them."""
+
+    messages: list[BaseMessage] = field(default_factory=list[BaseMessage])
+    _contents: list[Any] = field(default_factory=list[Any])
+    _answers: list[AIMessage] = field(default_factory=list[AIMessage])
+    _calls: list[Any] = field(default_factory=list[Any])
+    _dicts: list[dict[Any, Any]] = field(default_factory=list[dict[Any, Any]])
+    _lists: list[list[Any]] = field(default_factory=list[list[Any]])
+    _sizes: list[int] = field(default_factory=list[int])
+    _values: list[Any] = field(default_factory=list[Any])
+    _items: list[Any] = field(default_factory=list[Any])
+
+    def new_part(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage] | None:
+        """Return the messages that follow those seen, or None for another history."""
+        known = len(self.messages)
+        if len(messages) < known or not self._unchanged():
+            return None
+        # The same objects are the common case.
+        if not all(map(is_, messages, self.messages)) and not all(
+            map(_same, messages, self.messages)
+        ):
+            return None
+        return messages[known:]
+
+    def take(self, messages: Sequence[BaseMessage]) -> None:
+        """Remember these messages, of which those seen are the beginning."""
+        if not all(map(is_, messages, self.messages)):
+            self._forget()
+        new = messages[len(self.messages) :]
+        self.messages = list(messages)
+        self._contents += map(_content, new)
+        answers = [message for message in new if isinstance(message, AIMessage)]
+        self._answers += answers
+        self._calls += map(_calls, answers)
+        for message in new:
+            self._flatten(message)
+
+    def _forget(self) -> None:
+        for kept in (self.messages, self._contents, self._answers, self._calls):
+            kept.clear()
+        for kept in (self._dicts, self._lists, self._sizes, self._values, self._items):
+            kept.clear()
+
+    def _flatten(self, message: BaseMessage) -> None:
+        """Note each dict and list within a message, and what it holds."""
+        waiting: list[Any] = [message.content, getattr(message, "tool_calls", None)]
+        waiting.append(message.additional_kwargs)
+        for value in waiting:  # grows as it is gone through
+            if isinstance(value, dict):
+                held = cast("dict[Any, Any]", value)
+                self._dicts.append(held)
+                self._sizes.append(len(held))
+                self._values += held.values()
+                waiting += held.values()
+            elif isinstance(value, list):
+                items = cast("list[Any]", value)
+                self._lists.append(items)
+                self._items += items
+                waiting += items
+
+    def _unchanged(self) -> bool:
+        return (
+            _are(map(_content, self.messages), self._contents)
+            and _are(map(_calls, self._answers), self._calls)
+            and list(map(len, self._dicts)) == self._sizes
+            and _are(chain.from_iterable(map(_held, self._dicts)), self._values)
+            and sum(map(len, self._lists)) == len(self._items)
+            and _are(chain.from_iterable(self._lists), self._items)
+        )
+
+
+_held = cast("Any", dict).values
+
+
+def _are(now: Iterable[Any], then: Iterable[Any]) -> bool:
+    return all(map(is_, now, then))
+
+
+def _same(new: BaseMessage, old: BaseMessage) -> bool:
+    return new is old or (type(new) is type(old) and new.__dict__ == old.__dict__)
