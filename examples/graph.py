@@ -1,4 +1,4 @@
-"""A graph of your own with a compaction node before its LLM node.
+"""A graph of your own with compaction before its LLM node.
 
     python examples/graph.py
 
@@ -36,7 +36,8 @@ def main() -> None:
         builder.add_edge(START, "llm")
         insert_compaction(builder, before=["llm"], ledger=ledger, window=4000)
         graph = builder.compile(checkpointer=ledger.checkpointer())
-        print("nodes:", ", ".join(name for name in graph.nodes if name != START))
+        drawn = graph.get_graph().nodes
+        print("nodes:", ", ".join(name for name in drawn if not name.startswith("__")))
 
         result: dict[str, Any] = {}
         for number in range(1, QUESTIONS + 1):

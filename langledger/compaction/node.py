@@ -1,41 +1,35 @@
-"""Compaction in any ``StateGraph``: a visible node, and a guard around the LLM node."""
+"""Compaction in any ``StateGraph``: views of its state, and a node that gives them."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
-from typing import Any, TypeVar, Unpack, cast
-from uuid import uuid4
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, convert_to_messages
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_stream_writer
-from langgraph.types import Command
-from pydantic import BaseModel
 
 from langledger.compaction.compactor import Compactor, ModelCall, Prepared
 from langledger.compaction.host import (
     Host,
-    is_overflow,
     locate,
     model_name,
     reserved_output,
     window_of,
 )
 from langledger.compaction.options import CompactionOptions, compactor_of
+from langledger.compaction.returned import State, as_messages, read_messages
 from langledger.compaction.telemetry import announce
-from langledger.operations import Operation, arun, call, run
+from langledger.operations import Operation, arun, run
 
-__all__ = ["CompactionNode", "Guard", "Viewer"]
-
-T = TypeVar("T")
-State = Any  # what a graph's author chose: a mapping, a dataclass or a pydantic model
+__all__ = ["CompactionNode", "Viewer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
-    """Makes views of a graph's state; shared by the node and the guard of one LLM node.
+    """Makes views of a graph's state.
 
     Attributes:
         host: The ledger.
@@ -77,7 +71,7 @@ class Viewer:
 
     def call(self, state: State, config: RunnableConfig) -> ModelCall:
         """Return the model call that a node is about to make on this state."""
-        messages = read_messages(state, self.messages_key)
+        messages = as_messages(read_messages(state, self.messages_key))
         return ModelCall(
             location=locate(self.host.tenant, config, messages),
             messages=messages,
@@ -129,13 +123,6 @@ class CompactionNode(Runnable[Any, dict[str, Any]]):
         )
         self._output_key = output_messages_key
 
-    @classmethod
-    def sharing(cls, viewer: Viewer) -> CompactionNode:
-        """Return a node that compacts for a guard and changes nothing in the state."""
-        node = cls.__new__(cls)
-        node._viewer, node._output_key = viewer, None  # noqa: SLF001 - its own constructor
-        return node
-
     def invoke(
         self,
         input: Any,  # noqa: A002 - the name Runnable gives it
@@ -157,144 +144,6 @@ class CompactionNode(Runnable[Any, dict[str, Any]]):
     def _view(self, state: State, config: RunnableConfig) -> Operation[dict[str, Any]]:
         messages, _ = yield from self._viewer.prepare(self._viewer.call(state, config))
         return {} if self._output_key is None else {self._output_key: messages}
-
-
-class Guard:
-    """Gives an LLM node the view in place of the state's messages.
-
-    The node keeps its name, its policies and its output; messages of the view that it
-    hands back (a subgraph returns its whole list) are left out of the state.
-    """
-
-    def __init__(self, inner: Runnable[Any, Any], viewer: Viewer) -> None:
-        self.inner = inner
-        self._viewer = viewer
-
-    def as_runnable(self) -> Runnable[Any, Any]:
-        """Return the guard as what a graph runs, sync and async."""
-        return RunnableLambda(self._invoke, afunc=self._ainvoke, name=self.inner.get_name())
-
-    def _invoke(self, state: State, config: RunnableConfig) -> Any:
-        def send(view: State) -> Operation[Any]:
-            return call(lambda: self.inner.invoke(view, config))
-
-        return run(self._around(state, config, send), self._viewer.host.executor)
-
-    async def _ainvoke(self, state: State, config: RunnableConfig) -> Any:
-        def send(view: State) -> Operation[Any]:
-            return call(None, lambda: cast("Awaitable[Any]", self.inner.ainvoke(view, config)))
-
-        return await arun(self._around(state, config, send), self._viewer.host.executor)
-
-    def _around(
-        self, state: State, config: RunnableConfig, send: Callable[[State], Operation[Any]]
-    ) -> Operation[Any]:
-        viewer = self._viewer
-        planned = viewer.call(state, config)
-        messages, prepared = yield from viewer.prepare(planned)
-        try:
-            output = yield from send(with_messages(state, viewer.messages_key, messages))
-        except Exception as error:
-            if not is_overflow(error):
-                raise
-            messages, smaller = yield from viewer.prepare(
-                planned, force="overflow", below=prepared.counted
-            )
-            if smaller.counted >= prepared.counted:
-                raise
-            output = yield from send(with_messages(state, viewer.messages_key, messages))
-        seen = Seen(planned.messages, messages)
-        output, answer = _without_view(output, viewer.messages_key, seen)
-        if answer:
-            yield from viewer.compactor.record(planned, answer)
-        return output
-
-
-def read_messages(state: State, key: str) -> list[BaseMessage]:
-    """Return the messages of a graph's state, whatever its kind."""
-    found: Any = (
-        cast("Mapping[str, Any]", state).get(key)
-        if isinstance(state, Mapping)
-        else getattr(state, key, None)
-    )
-    return convert_to_messages(found or ())
-
-
-def with_messages(state: State, key: str, messages: list[BaseMessage]) -> State:
-    """Return a copy of a graph's state with these messages."""
-    if isinstance(state, Mapping):
-        return {**cast("Mapping[str, Any]", state), key: messages}
-    if isinstance(state, BaseModel):
-        return state.model_copy(update={key: messages})
-    if is_dataclass(state) and not isinstance(state, type):
-        return replace(state, **{key: messages})
-    raise TypeError(f"a state of type {type(state).__name__} cannot be given a view")
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What an LLM node was given in place of the state's messages, to know it again.
-
-    Attributes:
-        state: The state's messages.
-        view: What the node saw instead.
-    """
-
-    state: Sequence[BaseMessage]
-    view: Sequence[BaseMessage]
-
-    def restored(self, given: list[Any]) -> list[Any]:
-        """Return messages a node gave back, with the state's in the place of the view's.
-
-        A node that hands back its whole list hands back the view; the state must get its own
-        messages then, whether its channel appends or is overwritten.
-        """
-        new = [item for item in given if not self._is_of_view(item)]
-        whole = bool(given) and bool(self.view) and _same(given[0], self.view[0])
-        return [*self.state, *new] if whole else new
-
-    def _is_of_view(self, item: Any) -> bool:
-        if isinstance(item, RemoveMessage):
-            ours = [message for message in self.view if "langledger" in message.additional_kwargs]
-            return item.id in {message.id for message in ours} - {m.id for m in self.state}
-        if not isinstance(item, BaseMessage):
-            return False
-        return "langledger" in item.additional_kwargs or any(_same(item, m) for m in self.view)
-
-
-def _same(one: Any, other: BaseMessage) -> bool:
-    return one is other or (isinstance(one, BaseMessage) and one.id == other.id and one == other)
-
-
-def _without_view(output: Any, key: str, seen: Seen) -> tuple[Any, list[BaseMessage]]:
-    """Return a node's output without messages of the view, and the answers in it."""
-    if isinstance(output, list):
-        parts = [_without_view(part, key, seen) for part in cast("list[Any]", output)]
-        return [part for part, _ in parts], [m for _, answer in parts for m in answer]
-    if isinstance(output, Command):
-        command = cast("Command[Any]", output)
-        update, answer = _without_view(command.update, key, seen)
-        return replace(command, update=update), answer
-    if not isinstance(output, Mapping):
-        return output, []
-    fields = cast("Mapping[str, Any]", output)
-    given = fields.get(key)
-    if isinstance(given, BaseMessage):
-        return fields, _answers([given], seen)
-    if not isinstance(given, list):
-        return fields, []
-    restored = seen.restored(cast("list[Any]", given))
-    return {**fields, key: restored}, _answers(restored, seen)
-
-
-def _answers(items: Sequence[Any], seen: Seen) -> list[BaseMessage]:
-    """Return the model's new messages, each with the id it will keep in the state."""
-    known = {id(message) for message in seen.state}
-    answers = [item for item in items if isinstance(item, AIMessage) and id(item) not in known]
-    for message in answers:
-        if message.id is None:
-            message.id = str(uuid4())
-    return list(answers)
 
 
 def _stream_writer() -> Callable[[Any], None] | None:
