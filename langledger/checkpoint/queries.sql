@@ -1,14 +1,14 @@
 -- name: record
 SELECT generation, seqs
 FROM {schema}.record_checkpoint(
-    %(tenant)s, %(thread_key)s, %(thread_id)s, %(generation)s::bigint, true, %(scope)s,
+    %(tenant)s, %(thread_key)s, %(thread_id)s, %(generation)s::bigint, %(wait)s, %(scope)s,
     %(kinds)s::text[], %(digests)b::bytea[], %(message_ids)s::text[], %(roles)s::text[],
     %(bodies)b::bytea[], %(checkpoint_ns)s, %(checkpoint_id)s::bytea, %(run_id)s,
     %(snapshots)s::text[], %(refs)s::int8multirange, %(record)s::bytea)
 
 -- name: record_many
--- Several calls, of different callers, in one transaction. Where they are more than one, none waits
--- for a thread that somebody else holds: generation is null then.
+-- Calls of different callers, in one transaction. None waits for a thread that somebody else holds:
+-- generation is null then.
 SELECT r.place, c.generation, c.seqs
 FROM json_to_recordset(%(calls)s::json)
      AS r (place integer, tenant text, thread_key uuid, thread_id text, generation bigint, scope text,
@@ -16,7 +16,7 @@ FROM json_to_recordset(%(calls)s::json)
            checkpoint_ns text, checkpoint_id bytea, run_id text, snapshots text[],
            refs int8multirange, record bytea)
 CROSS JOIN LATERAL {schema}.record_checkpoint(
-    r.tenant, r.thread_key, r.thread_id, r.generation, %(wait)s, r.scope, r.kinds, r.digests,
+    r.tenant, r.thread_key, r.thread_id, r.generation, false, r.scope, r.kinds, r.digests,
     r.message_ids, r.roles, r.bodies, r.checkpoint_ns, r.checkpoint_id, r.run_id, r.snapshots,
     r.refs, r.record) AS c
 

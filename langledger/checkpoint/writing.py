@@ -295,6 +295,7 @@ def _record(
 _NOTHING: dict[str, Any] = {
     **dict.fromkeys(("run_id", "snapshots", "record")),
     "refs": "{}",
+    "wait": True,
 }
 
 

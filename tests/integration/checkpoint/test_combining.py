@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -62,25 +63,55 @@ def test_many_writers_lose_nothing(dsn: str, pool_size: int, cold: LedgerSaver) 
         assert texts == {f"text {n}" for n in range(thread, 200, 40)}
 
 
-def test_a_locked_conversation_costs_no_write(dsn: str, database: Database) -> None:
-    saver = LedgerSaver(database)
-    for thread in range(12):
-        put(saver, f"thread {thread}")
-    holder = lock(dsn, "thread 5")
-    with ThreadPoolExecutor(12) as pool:
+@pytest.mark.parametrize("pool_size", [1, 2, 10])
+def test_locked_conversations_do_not_stop_the_others(
+    dsn: str, cold: LedgerSaver, pool_size: int
+) -> None:
+    locked = range(0, 12, 2)  # more than statements for several may be on their way
+    with Database(dsn, max_size=pool_size) as database, ThreadPoolExecutor(12) as pool:
+        saver = LedgerSaver(database)
+        for thread in range(12):
+            put(saver, f"thread {thread}")
+        holders = [lock(dsn, f"thread {n}") for n in locked]
         try:
             writes = [pool.submit(put, saver, f"thread {n}", "again") for n in range(12)]
-            time.sleep(0.5)
-            assert not writes[5].done()
-        finally:  # else the pool would wait for that write for ever
-            holder.execute("COMMIT")
-            holder.close()
+            for n in set(range(12)) - set(locked):
+                writes[n].result(timeout=60)
+            assert not any(writes[n].done() for n in locked)
+        finally:  # else the pool would wait for those writes for ever
+            for holder in holders:
+                holder.execute("COMMIT")
+                holder.close()
         for write in writes:
             write.result(timeout=60)
     for thread in range(12):
-        found = list(LedgerSaver(database).list(config(f"thread {thread}")))
+        found = list(cold.list(config(f"thread {thread}")))
         texts = {t.checkpoint["channel_values"]["messages"][0].content for t in found}
         assert "again" in texts
+
+
+async def test_locked_conversations_do_not_stop_other_tasks(
+    dsn: str, async_database: AsyncDatabase, cold: LedgerSaver
+) -> None:
+    saver = AsyncLedgerSaver(async_database)
+    arguments = ({"source": "loop"}, {"messages": 1})
+    for n in range(12):
+        await saver.aput(config(f"thread {n}"), made("x"), *arguments)
+    holders = [lock(dsn, f"thread {n}") for n in range(6)]
+    try:
+        writes = [
+            asyncio.create_task(saver.aput(config(f"thread {n}"), made("again"), *arguments))
+            for n in range(12)
+        ]
+        await asyncio.wait_for(asyncio.gather(*writes[6:]), 60)
+        assert not any(write.done() for write in writes[:6])
+    finally:
+        for holder in holders:
+            holder.execute("COMMIT")
+            holder.close()
+    await asyncio.wait_for(asyncio.gather(*writes), 60)
+    for n in range(12):
+        assert len(list(cold.list(config(f"thread {n}")))) == 2
 
 
 def test_an_error_is_its_own_writes_alone(dsn: str) -> None:
@@ -94,37 +125,56 @@ def test_an_error_is_its_own_writes_alone(dsn: str) -> None:
     with Database(dsn, max_size=1) as database, ThreadPoolExecutor(8) as pool:
         saver = LedgerSaver(database)
         put(saver, "warm")
-        holder = lock(dsn, "warm")  # so that the others gather behind this one
-        writes = [pool.submit(put, saver, "warm", "first")]
-        time.sleep(0.2)
-        bad = pool.submit(put, saver, "bad")
-        writes += [pool.submit(put, saver, f"good {n}") for n in range(5)]
-        time.sleep(0.2)
-        holder.execute("COMMIT")
-        holder.close()
+        with database._pool.connection():  # the only one: the first waits, the others gather
+            writes = [pool.submit(put, saver, name) for name in ("warm", *"12345")]
+            bad = pool.submit(put, saver, "bad")
+            wait_until(lambda: len(saver._combining._threads._queue._waiting) >= 6)
         for write in writes:
-            write.result(timeout=10)
+            write.result(timeout=60)
         with pytest.raises(DatabaseError, match="refused"):
-            bad.result(timeout=10)
+            bad.result(timeout=60)
 
 
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(6000):
+        if holds():
+            return
+        time.sleep(0.01)
+    pytest.fail("this did not happen within a minute")
+
+
+class Noticed(list[Any]):
+    """Writes that tell when the call that stores them has begun to read them."""
+
+    def __init__(self, *writes: Any) -> None:
+        super().__init__(writes)
+        self.seen = threading.Event()
+
+    def __iter__(self) -> Iterator[Any]:
+        self.seen.set()
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("is_locked", [False, True])
 def test_writes_of_a_thread_keep_the_order_of_their_calls(
-    saver: LedgerSaver, database: Database
+    dsn: str, saver: LedgerSaver, database: Database, is_locked: bool
 ) -> None:
     where = put(saver, "thread", "first")
-    threads = []
-    for n in range(40):
-        message = HumanMessage(f"message {n}", id=str(n))
-        thread = threading.Thread(
-            target=saver.put_writes, args=(where, [("messages", [message])], f"task {n}")
-        )
-        thread.start()
-        threads.append(thread)
-        time.sleep(0.001)
-    for thread in threads:
-        thread.join()
+    holder = lock(dsn, "thread") if is_locked else connect(dsn)
+    with ThreadPoolExecutor(20) as pool:
+        try:
+            calls = []
+            for n in range(20):
+                writes = Noticed(("messages", HumanMessage(f"message {n}", id=str(n))))
+                calls.append(pool.submit(saver.put_writes, where, writes, f"task {n}"))
+                assert writes.seen.wait(60)
+        finally:
+            holder.execute("COMMIT")
+            holder.close()
+        for call in calls:
+            call.result(timeout=60)
     found = run(entries.history(Location("default", "thread")), database)
-    assert [e.message.content for e in found] == ["first", *(f"message {n}" for n in range(40))]
+    assert [e.message.content for e in found] == ["first", *(f"message {n}" for n in range(20))]
 
 
 async def test_a_cancelled_write_harms_no_other(async_database: AsyncDatabase, cold: Any) -> None:
