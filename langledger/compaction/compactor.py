@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from langchain_core.messages import BaseMessage
 
+from langledger.compaction.overflow import overflow_of, room_below
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.policy import Policy, Room
 from langledger.compaction.records import applicable, latest_query
@@ -24,6 +25,8 @@ T = TypeVar("T")
 
 # How often a view is compacted again where another process was faster and did less.
 _MOST_ROUNDS = 4
+# A refusal that names less than this names something else.
+_SMALLEST_WINDOW = 256
 
 __all__ = ["Compactor", "ModelCall", "Prepared"]
 
@@ -45,6 +48,7 @@ class Compactor:
     count: Callable[[BaseMessage], int] = count_message
     _sessions: Sessions = field(default_factory=Sessions)
     _calibrations: dict[str, Calibration] = field(default_factory=dict[str, Calibration])
+    _windows: dict[str, int] = field(default_factory=dict[str, int])  # that providers told of
     _sizes: dict[str, tuple[object, int]] = field(default_factory=dict[str, tuple[object, int]])
 
     def prepare(
@@ -61,6 +65,7 @@ class Compactor:
             NothingToShrinkError: What must stay verbatim is larger than the window.
             DatabaseError: The messages could not be recorded; the call must not go ahead.
         """
+        call = self._as_known(call)
         session = yield from self._session(call)
         prepared = self._measure(call, session)
         for _ in range(_MOST_ROUNDS):
@@ -105,6 +110,29 @@ class Compactor:
         if reported:
             self._calibration(call).observe(reported=reported, counted=prepared.counted)
 
+    def refused(self, call: ModelCall, prepared: Prepared, error: Exception) -> int | None:
+        """Return the size by our count to go below, where a provider refused too large a call.
+
+        What it told of its window and of its count is remembered for the calls that follow.
+
+        Returns:
+            None for an error that is of another kind, and is to be raised as it is.
+        """
+        told = overflow_of(error)
+        if told is None:
+            return None
+        self.observe(call, prepared, told.requested)
+        if told.window is not None and _SMALLEST_WINDOW <= told.window < call.window:
+            self._windows[call.model_name] = told.window
+        return room_below(told, prepared.counted)
+
+    def _as_known(self, call: ModelCall) -> ModelCall:
+        """Return the call with the window its provider told of, where that is smaller."""
+        window = min(call.window, self._windows.get(call.model_name, call.window))
+        if window == call.window:
+            return call
+        return replace(call, window=window, reserved=min(call.reserved, window // 2))
+
     def _session(self, call: ModelCall) -> Operation[Session]:
         """Return the thread's session with every message of the call recorded and taken in."""
         session = self._sessions.take(call.location)
@@ -140,7 +168,12 @@ class Compactor:
             about={"cwd": call.cwd} if call.cwd else None,
             also=latest_query(call.location, known=0),
         )
-        session = Session(count=self.count, cwd=call.cwd, reads_subjects=self._reads_subjects)
+        session = Session(
+            count=self.count,
+            cwd=call.cwd,
+            redactor=self.summariser.redactor,
+            reads_subjects=self._reads_subjects,
+        )
         session.extend(call.messages, _track(recorded.entry_ids, call.messages, sizes))
         if recorded.also:
             session.highest = recorded.also[0]["generation"]

@@ -12,7 +12,6 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.errors import GraphBubbleUp, ParentCommand
 
 from langledger.compaction.compactor import ModelCall, Prepared
-from langledger.compaction.host import is_overflow
 from langledger.compaction.node import Viewer
 from langledger.compaction.returned import Seen, State, read_messages, with_messages, without_view
 from langledger.errors import DatabaseError
@@ -129,10 +128,11 @@ class Guard(RunnableLambda[Any, Any]):
         except GraphBubbleUp:
             raise
         except Exception as error:
-            if not is_overflow(error):
+            below = viewer.compactor.refused(planned, prepared, error)
+            if below is None:
                 raise
             messages, smaller = yield from self._prepare(
-                planned, within, force="overflow", below=prepared.counted
+                planned, within, force="overflow", below=below
             )
             if smaller.counted >= prepared.counted:
                 raise

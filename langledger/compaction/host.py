@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -17,23 +16,9 @@ from langledger.entries import Location
 from langledger.errors import ConfigurationError, WindowUnknownError
 from langledger.operations import Executor
 
-__all__ = ["Host", "current_config", "is_overflow", "locate", "reserved_output", "window_of"]
+__all__ = ["Host", "current_config", "locate", "reserved_output", "window_of"]
 
 logger = logging.getLogger("langledger.compaction")
-
-# What providers without a typed error say when a request is larger than the window.
-_OVERFLOW_MARKS = (
-    "context length",
-    "context_length",
-    "context window",
-    "maximum context",
-    "prompt is too long",
-    "input is too long",
-    "too many input tokens",
-    "exceeds the available context",
-    "input token count",
-    "exceed_context_size",
-)
 
 
 class Host(Protocol):
@@ -124,11 +109,3 @@ def model_name(model: BaseChatModel | None) -> str:
         if isinstance(name, str) and name:
             return name
     return ""
-
-
-def is_overflow(error: Exception) -> bool:
-    """Tell whether a provider refused a request because it does not fit the window."""
-    if isinstance(error, ContextOverflowError):
-        return True
-    text = str(error).lower()
-    return any(mark in text for mark in _OVERFLOW_MARKS)

@@ -16,7 +16,6 @@ from langledger.compaction.compactor import Compactor, ModelCall, Prepared
 from langledger.compaction.host import (
     Host,
     current_config,
-    is_overflow,
     locate,
     model_name,
     reserved_output,
@@ -116,11 +115,10 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         try:
             response = yield from send(prepared)
         except Exception as error:
-            if not is_overflow(error):
+            below = self.compactor.refused(planned, prepared, error)
+            if below is None:
                 raise
-            smaller = yield from self._prepare(
-                request, planned, force="overflow", below=prepared.counted
-            )
+            smaller = yield from self._prepare(request, planned, force="overflow", below=below)
             if smaller.counted >= prepared.counted:
                 raise
             prepared = smaller

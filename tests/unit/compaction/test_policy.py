@@ -14,7 +14,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from langledger.compaction.host import is_overflow, reserved_output, scope_of, window_of
+from langledger.compaction.host import reserved_output, scope_of, window_of
 from langledger.compaction.options import compactor_of
 from langledger.compaction.pairing import Tracked, units_of
 from langledger.compaction.policy import candidates
@@ -188,18 +188,3 @@ def test_output_is_reserved_as_the_model_was_told() -> None:
     assert reserved_output(ScriptedModel(max_tokens=64_000), 100_000) == 50_000
     assert reserved_output(ScriptedModel(), 4_000) == 0
     assert reserved_output(ScriptedModel(), 4_000, {"max_tokens": 100}) == 100
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "This model's maximum context length is 8192 tokens. However, you requested 9000",
-        "prompt is too long: 210000 tokens > 200000 maximum",
-        "The input token count (1200000) exceeds the maximum number of tokens allowed",
-        "Input is too long for requested model.",
-        "the request exceeds the available context size, try increasing it",
-    ],
-)
-def test_overflows_are_known_by_what_providers_say(text: str) -> None:
-    assert is_overflow(ValueError(text))
-    assert not is_overflow(ValueError("rate limit reached"))

@@ -1,0 +1,198 @@
+"""Refusals of too large a request, in the words and types of the providers."""
+
+from __future__ import annotations
+
+import httpx
+import openai
+import pytest
+from langchain_core.exceptions import ContextOverflowError
+
+from langledger.compaction.overflow import Overflow, is_overflow, overflow_of, room_below
+from langledger.errors import NothingToShrinkError
+
+
+class StatusError(Exception):
+    """An error as HTTP clients raise it."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status_code = status
+
+
+class ClientError(Exception):
+    """An error as botocore raises it."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(f"An error occurred (ValidationException): {text}")
+        self.response = {
+            "Error": {"Code": "ValidationException", "Message": text},
+            "ResponseMetadata": {"HTTPStatusCode": status},
+        }
+
+
+def of_openai(message: str, code: str | None, status: int = 400) -> openai.APIStatusError:
+    response = httpx.Response(status, request=httpx.Request("POST", "https://api.example.org"))
+    body = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
+    kind = openai.RateLimitError if status == 429 else openai.BadRequestError
+    return kind(f"Error code: {status} - {{'error': {body}}}", response=response, body=body)
+
+
+REFUSALS = {
+    "openai chat": (
+        of_openai(
+            "This model's maximum context length is 8192 tokens. However, your messages resulted "
+            "in 9000 tokens. Please reduce the length of the messages.",
+            "context_length_exceeded",
+        ),
+        Overflow(8192, 9000, 8192),
+    ),
+    "openai responses": (
+        of_openai("Your input exceeds the context window of this model.", None),
+        Overflow(),
+    ),
+    "openai code alone": (of_openai("Bad request.", "context_length_exceeded"), Overflow()),
+    "anthropic": (
+        StatusError("prompt is too long: 210000 tokens > 200000 maximum", 400),
+        Overflow(200_000, 210_000, 200_000),
+    ),
+    "anthropic with output": (
+        StatusError(
+            "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", 400
+        ),
+        Overflow(178_667, 188_240, 200_000),
+    ),
+    "anthropic bytes": (
+        StatusError("request_too_large: Request exceeds the maximum size", 413),
+        Overflow(),
+    ),
+    "google": (
+        StatusError(
+            "400 INVALID_ARGUMENT. The input token count (1200000) exceeds the maximum number of "
+            "tokens allowed (1048576).",
+            400,
+        ),
+        Overflow(1_048_576, 1_200_000, 1_048_576),
+    ),
+    "bedrock": (ClientError("Input is too long for requested model.", 400), Overflow()),
+    "bedrock model": (
+        ClientError("The model returned: prompt is too long: 9 tokens > 8 maximum", 400),
+        Overflow(8, 9, 8),
+    ),
+    "bedrock count": (ClientError("too many total input tokens", 400), Overflow()),
+    "vllm": (
+        StatusError(
+            "This model's maximum context length is 4096 tokens. However, you requested 5000 "
+            "tokens (4500 in the messages, 500 in the completion).",
+            400,
+        ),
+        Overflow(4096, 5000, 4096),
+    ),
+    "vllm engine": (
+        ValueError(
+            "The decoder prompt (length 5000) is longer than the maximum model length of 4096."
+        ),
+        Overflow(4096, 5000, 4096),
+    ),
+    "llama.cpp": (
+        StatusError(
+            "the request exceeds the available context size, try increasing it "
+            '{"type": "exceed_context_size_error", "n_prompt_tokens": 5000, "n_ctx": 4096}',
+            400,
+        ),
+        Overflow(4096, 5000, 4096),
+    ),
+    "llama.cpp new": (
+        StatusError("request (5000 tokens) exceeds the available context size (4096 tokens)", 400),
+        Overflow(4096, 5000, 4096),
+    ),
+    "mistral": (
+        StatusError(
+            "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 "
+            "maximum context length",
+            400,
+        ),
+        Overflow(32_768, 40_000, 32_768),
+    ),
+    "xai": (
+        StatusError(
+            "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+            400,
+        ),
+        Overflow(131_072, 537_812, 131_072),
+    ),
+    "tgi": (
+        StatusError(
+            "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens", 422
+        ),
+        Overflow(4096, None, 4096),
+    ),
+    "sglang": (
+        ValueError(
+            "The input (5000 tokens) is longer than the model's context length (4096 tokens)."
+        ),
+        Overflow(4096, 5000, 4096),
+    ),
+    "qwen": (
+        StatusError("Range of input length should be [1, 30720]", 400),
+        Overflow(30_720, None, 30_720),
+    ),
+    "moonshot": (
+        StatusError("Your request exceeded model token limit: 262144", 400),
+        Overflow(262_144, None, 262_144),
+    ),
+    "langchain, typed": (ContextOverflowError("whatever it says"), Overflow()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_is_known_with_what_it_tells(name: str) -> None:
+    error, told = REFUSALS[name]
+    assert overflow_of(error) == told
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_so_is_one_that_another_error_wraps(name: str) -> None:
+    error, told = REFUSALS[name]
+    wrapped = RuntimeError("the chain failed")
+    wrapped.__cause__ = error
+    assert overflow_of(wrapped) == told
+    assert overflow_of(ExceptionGroup("tasks", [KeyError("x"), error])) == told
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        of_openai(
+            "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40000. "
+            "The input or output tokens must be reduced in order to run successfully.",
+            "rate_limit_exceeded",
+            429,
+        ),
+        StatusError("429: prompt is too long for your rate limit", 429),
+        StatusError("invalid x-api-key; maximum context length unknown", 401),
+        StatusError("model not found; maximum context length unknown", 404),
+        ValueError("rate limit reached"),
+        ValueError("unknown parameter 'context_length' of the tool"),
+        ValueError("the image is too large: 9000 pixels"),
+        ValueError("file name too long"),
+        KeyError("context"),
+        NothingToShrinkError("the call exceeds the context window"),
+        TimeoutError(),
+    ],
+    ids=str,
+)
+def test_other_errors_are_not_one(error: Exception) -> None:
+    assert not is_overflow(error)
+
+
+def test_an_error_that_causes_itself_ends() -> None:
+    error = ValueError("no")
+    error.__cause__ = error
+    assert not is_overflow(error)
+
+
+def test_the_next_try_stays_below_what_the_provider_told() -> None:
+    assert room_below(Overflow(), 900) == 900
+    assert room_below(Overflow(4_000, 8_000), 6_000) == 3_000
+    assert room_below(Overflow(4_000), 6_000) == 4_000
+    assert room_below(Overflow(9_000, 8_000), 6_000) == 6_000
