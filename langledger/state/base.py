@@ -9,9 +9,11 @@ from pydantic import BaseModel, ConfigDict
 __all__ = [
     "CommandKind",
     "FileAction",
+    "Origin",
     "Outcome",
     "Position",
     "Record",
+    "StatementKind",
     "StatementStatus",
     "StepStatus",
 ]
@@ -21,6 +23,8 @@ Outcome: TypeAlias = Literal["pending", "running", "ended", "ok", "failed", "ref
 StepStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"]
 CommandKind: TypeAlias = Literal["test", "build", "lint", "commit", "other", "edit", "inspect"]
 StatementStatus: TypeAlias = Literal["active", "superseded", "expired"]
+StatementKind: TypeAlias = Literal["decision", "convention", "question", "definition"]
+Origin: TypeAlias = Literal["user", "agent", "model", "person", "file"]
 
 Position: TypeAlias = tuple[int, int]
 """Where a call stands in the history: its entry's seq, and its place among that entry's calls."""

@@ -18,6 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from langledger.state.background import read_notice
 from langledger.state.files import FilesTouched
+from langledger.state.heard import after_message, hear_agent, hear_result, hear_user
 from langledger.state.interventions import Executed, executed_instead, reviewed
 from langledger.state.known import Known
 from langledger.state.records import (
@@ -36,7 +37,11 @@ from langledger.state.records import (
 )
 from langledger.state.results import Verdict, judge, opened_file, result_text
 from langledger.state.runs import CommandRuns, running_commands
+from langledger.state.statements.book import StatementBook
+from langledger.state.statements.proposal import Said
 from langledger.state.steplist import StepList
+from langledger.state.tasks import switched
+from langledger.state.text import printable
 from langledger.state.toolcalls import Surroundings, call_key, plan_call
 
 __all__ = ["StateFold", "fold"]
@@ -85,25 +90,45 @@ class StateFold:
         """The state so far: a snapshot that later messages do not change."""
         return self._state.snapshot()
 
-    def add(self, message: BaseMessage, source: int) -> None:
+    def add(self, message: BaseMessage, source: int, *, task_id: str | None = None) -> None:
         """Take in the next message.
 
         Args:
             message: An AI message's calls are noted, a tool message settles one of them; a
-                notice that a command left running has ended settles that. Other messages
-                change nothing.
+                notice that a command left running has ended settles that. What a user or an
+                AI message says is noted where it decides, orders, asks or defines something.
             source: Seq of the message's entry.
+            task_id: The task it belongs to; None: a user message tells.
         """
+        if task_id is not None and not isinstance(message, HumanMessage):
+            self._state = switched(self._state, task_id)
         if isinstance(message, AIMessage):
             self._calls(message, source)
+            hear_agent(self._state, message, source)
         elif isinstance(message, ToolMessage):
-            self._result(message)
+            self._result(message, source)
         elif isinstance(message, HumanMessage):
             self._notice(message.text, source)
+            self._state = after_message(self._state, message, source, task_id=task_id)
+            hear_user(self._state, message, source)
+
+    def take(self, said: Iterable[Said], *, number: int | None = None) -> None:
+        """Merge what a model or a person said of the history so far.
+
+        Args:
+            said: What it was.
+            number: Of the event that brings it, so that it is merged once.
+        """
+        StatementBook(self._state).take(said)
+        if number is not None:
+            self._state.merged = (*self._state.merged, number)
 
     def _calls(self, message: AIMessage, source: int) -> None:
         self._prune()
         state = self._state
+        if message.id:  # a revised message takes its proposed calls back
+            own = printable(message.id[:200])
+            state.pending = [c for c in state.pending if c.message != own or c.source == source]
         planned: dict[str, tuple[str, ...]] = {}
         known = Known(state.files_touched, planned, _last_commit(state))
         around = Surroundings(
@@ -120,11 +145,13 @@ class StateFold:
                 position=(source, index),
                 around=around,
             )
+            if message.id:
+                pending = pending.model_copy(update={"message": printable(message.id[:200])})
             planned |= {change.path: change.writes for change in pending.changes if change.writes}
             self._state.pending.append(pending)
             self._last_action(pending, None)
 
-    def _result(self, message: ToolMessage) -> None:
+    def _result(self, message: ToolMessage, source: int) -> None:
         made = self._answered(call_key(message.tool_call_id))
         if made is None:
             return
@@ -152,6 +179,8 @@ class StateFold:
         elif verdict.status == "ok" and call.cwd:
             self._shell_directory(call, call.cwd)
         self._apply(call, verdict, text)
+        if verdict.status == "ok":
+            hear_result(self._state, call, text, source)
 
     def _answered(self, call_id: str) -> PendingCall | None:
         """Return the call a result answers: of those with its id, the newest turn's."""

@@ -74,7 +74,7 @@ def _envelope(text: str) -> Iterator[PatchChange]:
             yield PatchChange(_ACTIONS[section[1]], path, None, _summary(body), digest)
 
 
-def _added_hash(body: str) -> str:
+def _added_hash(body: str) -> str | None:
     lines = body.strip("\r\n").split("\n")
     return content_hash("".join(f"{line[1:]}\n" for line in lines if line.startswith("+")))
 

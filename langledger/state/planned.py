@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from langledger.state.base import CommandKind, FileAction, Position, Record, StepStatus
+from langledger.state.statements.proposal import Proposal
 
-__all__ = ["PendingCall", "PlannedChange", "PlannedRead", "PlannedStep", "PolledRun"]
+__all__ = [
+    "AskedQuestion",
+    "PendingCall",
+    "PlannedChange",
+    "PlannedRead",
+    "PlannedStep",
+    "PolledRun",
+]
 
 
 class PlannedChange(Record):
@@ -49,6 +57,13 @@ class PlannedStep(Record):
     key: str | None = None
 
 
+class AskedQuestion(Record):
+    """A question that a tool puts to the user, and the key its answer stands under."""
+
+    text: str
+    key: str
+
+
 class PolledRun(Record):
     """The run of a shell command that a later call asks for.
 
@@ -86,6 +101,10 @@ class PendingCall(Record):
         polls: The commands left running earlier that it asks for.
         cwd: The directory in which the shell will be left.
         shell_cwd: Where the shell stood when the call was made.
+        message: Id of the message that made the call, where it has one.
+        proposals: What ``update_state`` is to note.
+        questions: What it asks the user.
+        plan: The plan it asks the user to approve, on one line.
     """
 
     id: str
@@ -102,6 +121,10 @@ class PendingCall(Record):
     polls: tuple[PolledRun, ...] = ()
     cwd: str | None = None
     shell_cwd: str | None = None
+    message: str = ""
+    proposals: tuple[Proposal, ...] = ()
+    questions: tuple[AskedQuestion, ...] = ()
+    plan: str = ""
 
     @property
     def position(self) -> Position:

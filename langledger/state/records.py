@@ -15,18 +15,21 @@ from copy import copy
 from datetime import datetime
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from langledger.state.base import (
     CommandKind,
     FileAction,
+    Origin,
     Outcome,
     Position,
     Record,
+    StatementKind,
     StatementStatus,
     StepStatus,
 )
 from langledger.state.planned import (
+    AskedQuestion,
     PendingCall,
     PlannedChange,
     PlannedRead,
@@ -35,12 +38,15 @@ from langledger.state.planned import (
 )
 
 __all__ = [
+    "KINDS",
+    "AskedQuestion",
     "CommandKind",
     "CommandRecord",
     "FileAction",
     "FileChange",
     "FileRecord",
     "LastAction",
+    "Origin",
     "Outcome",
     "PendingCall",
     "PlannedChange",
@@ -50,6 +56,7 @@ __all__ = [
     "Position",
     "ReadRecord",
     "Statement",
+    "StatementKind",
     "StatementStatus",
     "StepStatus",
     "TaskStep",
@@ -219,6 +226,15 @@ class TaskStep(Record):
         return self.sources[-1], self.index
 
 
+KINDS: dict[StatementKind, str] = {
+    "decision": "decisions",
+    "convention": "conventions",
+    "question": "open_questions",
+    "definition": "definitions",
+}
+"""By kind of statement, the field of a :class:`WorkingState` that holds them."""
+
+
 class Statement(Record):
     """Something said that holds: a decision, a convention, a question or a definition.
 
@@ -228,12 +244,16 @@ class Statement(Record):
         why: The reason; for a question that was answered, the answer.
         status: A replaced or revoked statement stays, marked.
         superseded_by: Id of the statement that replaced it.
-        sources: Seqs of the entries it came from; never empty.
-        created_at: When it was first said.
-        updated_at: When it was last changed.
+        origin: Who said it (``user``, ``agent``) or put it here (``model``, ``person``, ``file``).
+        sources: Seqs of the entries it came from, in order; empty only for what a person or a
+            file put here.
+        index: Its place among what its last source says.
+        created_at: When it was first said; told by ``ledger.state()``.
+        updated_at: When it was last changed; told by ``ledger.state()``.
         task_id: The task it belongs to; None: every task of the thread.
-        agent: Which agent said it.
+        agent: Scope of the agent that heard or said it; told by ``ledger.state()``.
         confidence: From 0 to 1; below 1 for what a pattern or a model inferred.
+        archived: Kept and searchable, but not shown to the agent.
     """
 
     id: str
@@ -241,12 +261,26 @@ class Statement(Record):
     why: str = ""
     status: StatementStatus = "active"
     superseded_by: str | None = None
-    sources: Annotated[tuple[int, ...], Field(min_length=1)]
+    origin: Origin = "user"
+    sources: tuple[int, ...] = ()
+    index: int = 0
     created_at: datetime | None = None
     updated_at: datetime | None = None
     task_id: str | None = None
     agent: str | None = None
     confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
+    archived: bool = False
+
+    @model_validator(mode="after")
+    def _names_its_sources(self) -> Statement:
+        if not self.sources and self.origin not in ("person", "file"):
+            raise ValueError("a statement that came from the history must name its entries")
+        return self
+
+    @property
+    def position(self) -> Position:
+        """Where it was last said or changed in the history."""
+        return (self.sources[-1] if self.sources else -1), self.index
 
 
 class LastAction(Record):
@@ -286,6 +320,7 @@ class WorkingState(BaseModel):
     Attributes:
         version: Version of this schema.
         task_id: The task; None: the thread has one task.
+        task_title: What the task was about when it began, in a few words.
         files_touched: By path, what was done to each file.
         decisions: What was decided, and why.
         task_progress: The agent's steps.
@@ -300,12 +335,17 @@ class WorkingState(BaseModel):
         shell_cwd: Where a shell that keeps its directory was left, where that is not ``cwd``.
         shell_position: The call that left it there.
         steps_position: The newest call that replaced the list of steps.
+        heard: Entries of the newest user messages, the last of them last.
+        merged: Numbers of the events (a model's or a person's) that are part of it.
+        topic: The words of the task, by which a change of topic is noticed.
+        other_tasks: The states of the thread's other tasks, by task.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     version: Literal[1] = 1
     task_id: str | None = None
+    task_title: str = ""
     files_touched: dict[str, FileRecord] = Field(default_factory=dict[str, FileRecord])
     decisions: list[Statement] = Field(default_factory=list[Statement])
     task_progress: list[TaskStep] = Field(default_factory=list[TaskStep])
@@ -320,6 +360,15 @@ class WorkingState(BaseModel):
     shell_cwd: str | None = None
     shell_position: Position = (-1, -1)
     steps_position: Position = (-1, -1)
+    heard: tuple[int, ...] = ()
+    merged: tuple[int, ...] = ()
+    topic: dict[str, int] = Field(default_factory=dict[str, int])
+    other_tasks: dict[str, WorkingState] = Field(default_factory=dict[str, "WorkingState"])
+
+    def statements(self, kind: StatementKind) -> list[Statement]:
+        """Return the list that holds the statements of a kind."""
+        found: list[Statement] = getattr(self, KINDS[kind])
+        return found
 
     def snapshot(self) -> WorkingState:
         """Return a copy that later changes to this state do not reach.

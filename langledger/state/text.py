@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 
+from langledger.redaction import MARK
+
 __all__ = ["content_hash", "one_line", "printable"]
 
 # Characters that break a line or hide what stands there: control characters, separators,
@@ -30,6 +32,11 @@ def one_line(text: str, limit: int = 160) -> str:
     return line
 
 
-def content_hash(content: str) -> str:
-    """Return the SHA-256 of a file's content, in hexadecimal."""
+def content_hash(content: str) -> str | None:
+    """Return the SHA-256 of a file's content, in hexadecimal.
+
+    None where secrets were taken out of the content: it is not the file's any more.
+    """
+    if MARK in content:
+        return None
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()

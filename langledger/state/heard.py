@@ -1,0 +1,120 @@
+"""Fold what was said into a state: user messages, the agent's words, answers to its tools."""
+
+from __future__ import annotations
+
+import re
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from langledger.state.records import PendingCall, Statement, WorkingState
+from langledger.state.statements.book import OPEN_FOR, StatementBook
+from langledger.state.statements.likeness import about
+from langledger.state.statements.patterns import (
+    agent_decisions,
+    answers,
+    left_open,
+    user_statements,
+)
+from langledger.state.statements.proposal import Noted
+from langledger.state.statements.prose import text_of, user_text
+from langledger.state.statements.questions import answered
+from langledger.state.statements.update import accepted
+from langledger.state.tasks import belongs_to, switched, with_topic
+from langledger.state.text import one_line
+
+__all__ = ["after_message", "hear_agent", "hear_result", "hear_user"]
+
+_TITLE = 80
+_BRIEF = 80
+_ABOUT = 0.25
+_CHOOSES = re.compile(
+    r"(?:(?:yes|yep|yeah|no|nope|both|neither|all|none|either|the (?:first|second|third|last|former"
+    r"|latter)(?: (?:one|option))?|(?:option|number|#)? ?(?:\d|[a-e])|是的?|不是|对|不|好的?|都要?|第[一二三四]"
+    r"个?|选[\dA-Ea-e一二三四])(?:[\s,.!)。，！]+(?:please|thanks|one|that one)?){0,2}\Z"
+    r"|(?:the |use |go with |just |only )?[\w./-]+(?: [\w./-]+){0,3}[.!]?\Z)",
+    re.IGNORECASE,
+)
+
+
+def after_message(
+    state: WorkingState, message: HumanMessage, source: int, *, task_id: str | None
+) -> WorkingState:
+    """Return the state of the task that a user message belongs to.
+
+    Args:
+        state: Of the task so far.
+        message: The message.
+        source: Seq of its entry.
+        task_id: The task as given; None: it is told from the message.
+    """
+    text = user_text(message).strip()
+    if task_id is None and not text:
+        return state
+    wanted = task_id if task_id is not None else belongs_to(state, text, source)
+    return switched(state, wanted, title=one_line(text, _TITLE))
+
+
+def hear_user(state: WorkingState, message: HumanMessage, source: int) -> None:
+    """Take in what the user typed."""
+    text = user_text(message).strip()
+    if not text:
+        return
+    if not state.task_title:
+        state.task_title = one_line(text, _TITLE)
+    book = StatementBook(state)
+    for question in _put_before(state):
+        _answer(book, question, text, source)
+    state.heard = (*state.heard, source)[-OPEN_FOR:]
+    book.take(user_statements(text, source))
+    book.expire()
+    with_topic(state, text)
+
+
+def hear_agent(state: WorkingState, message: AIMessage, source: int) -> None:
+    """Take in what the agent says it decided, and what it asks at the end of its turn."""
+    text = text_of(message)
+    if not text:
+        return
+    book = StatementBook(state)
+    book.take(agent_decisions(text, source))
+    if not message.tool_calls:
+        book.take(left_open(text, source))
+    with_topic(state, text)
+
+
+def hear_result(state: WorkingState, call: PendingCall, text: str, source: int) -> None:
+    """Take in what a call brought that was put to the user, or noted something."""
+    if call.questions or call.plan:
+        StatementBook(state).take(answered(call, text, source))
+    elif call.proposals:
+        StatementBook(state).take(accepted(call, text, state))
+
+
+def _put_before(state: WorkingState) -> list[Statement]:
+    """Return the questions the agent asked since the last user message."""
+    since = state.heard[-1] if state.heard else -1
+    return [
+        question
+        for question in state.open_questions
+        if question.status == "active"
+        and question.origin == "agent"
+        and question.sources[-1] > since
+    ]
+
+
+def _answer(book: StatementBook, question: Statement, text: str, source: int) -> None:
+    """Close a question that a message answers; a brief answer is a decision of the user's."""
+    reply = one_line(text, 200)
+    closing = answers(question.what, reply, source)
+    if closing is None:
+        return
+    book.take([closing])
+    if _CHOOSES.match(text) or (len(text) <= _BRIEF and about(question.what, text) >= _ABOUT):
+        said = Noted(
+            kind="decision",
+            what=f"{question.what} — {reply}",
+            sources=(question.sources[0], source),
+            index=900 + question.index,
+            confidence=0.75,
+        )
+        book.take([said])

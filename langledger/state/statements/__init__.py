@@ -1,0 +1,1 @@
+"""What was said: decisions, conventions, questions and definitions, and their life. Pure."""

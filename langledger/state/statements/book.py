@@ -1,0 +1,200 @@
+"""Merge what was said into a state: dedupe, supersede, close, expire, archive.
+
+What two things said both concern is decided by where they stand in the history, never by which
+was read first, so that a model's findings may arrive late. Nothing is dropped: what is replaced
+or revoked stays, marked; what is finished and old is archived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import get_args
+
+from langledger.state.records import Statement, StatementKind, WorkingState
+from langledger.state.statements.likeness import about, replaces, same
+from langledger.state.statements.proposal import Closing, Noted, Said
+
+__all__ = ["MAX_ACTIVE", "MAX_ARCHIVED", "MAX_FINISHED", "StatementBook"]
+
+MAX_ACTIVE = 80
+"""Statements of a kind that hold and are shown; above it those least sure are archived."""
+
+MAX_FINISHED = 40
+"""Statements of a kind that are superseded or expired and not archived."""
+
+MAX_ARCHIVED = 400
+MAX_SOURCES = 20
+OPEN_FOR = 6
+"""User messages after which a question of the agent that nobody took up is no longer open."""
+
+_LETTERS: dict[StatementKind, str] = {
+    "decision": "d",
+    "convention": "c",
+    "question": "q",
+    "definition": "t",
+}
+_SHARED = ("convention", "definition")
+_CLOSES = 0.5
+
+
+class StatementBook:
+    """The statements of a state, changed in place.
+
+    Args:
+        state: Whose lists are changed; its records are frozen and replaced.
+    """
+
+    def __init__(self, state: WorkingState) -> None:
+        self._state = state
+
+    def take(self, said: Iterable[Said]) -> None:
+        """Merge what was said, in any order."""
+        for item in said:
+            if isinstance(item, Closing):
+                self._close(item)
+            else:
+                self._note(item)
+
+    def _note(self, noted: Noted) -> None:
+        held = self._state.statements(noted.kind)
+        for at, known in enumerate(held):
+            if self._concerns(known) and same(noted.what, known.what):
+                if known.status != "active" and noted.position > known.position:
+                    continue  # said again after it was given up: it holds anew
+                held[at] = _merged(known, noted)
+                return
+        self._append(noted, held)
+
+    def _append(self, noted: Noted, held: list[Statement]) -> None:
+        task = None if noted.kind in _SHARED else self._state.task_id
+        statement = Statement(
+            id=self._free_id(noted),
+            what=noted.what,
+            why=noted.why,
+            origin=noted.origin,
+            sources=noted.sources[-MAX_SOURCES:],
+            index=noted.index,
+            task_id=task,
+            confidence=noted.confidence,
+        )
+        for at, known in enumerate(held):
+            if known.status != "active" or not self._concerns(known):
+                continue
+            if _newer_replaces(noted, known):
+                held[at] = _superseded(known, statement.id, noted.sources[-1])
+            elif known.position[0] > noted.position[0] and replaces(known.what, noted.what):
+                statement = _superseded(statement, known.id, known.position[0])
+        held.append(statement)
+        held.sort(key=lambda s: (s.sources[:1] or (-1,), s.index, s.id))
+
+    def _close(self, closing: Closing) -> None:
+        """End the record that is meant: the one named, else the one the words fit best."""
+        best: tuple[float, StatementKind, int] | None = None
+        for kind in closing.kinds:
+            for at, known in enumerate(self._state.statements(kind)):
+                if known.status != "active" or known.position >= closing.position:
+                    continue
+                fits = _fit(closing, known)
+                if fits >= _CLOSES and (best is None or fits >= best[0]):
+                    best = fits, kind, at
+        if best is None:
+            return
+        _, kind, at = best
+        held = self._state.statements(kind)
+        why = closing.answer if kind == "question" else (closing.answer or held[at].why)
+        held[at] = held[at].model_copy(
+            update={
+                "status": "expired",
+                "why": why,
+                "sources": _joined(held[at].sources, (closing.source,)),
+                "index": closing.index,
+            }
+        )
+
+    def expire(self) -> None:
+        """Let questions of the agent go that no user message took up, and archive what is old."""
+        heard = self._state.heard
+        oldest = heard[0] if len(heard) >= OPEN_FOR else -1
+        questions = self._state.open_questions
+        for at, known in enumerate(questions):
+            own = known.origin == "agent" and known.confidence < 1
+            if known.status == "active" and own and known.position[0] < oldest:
+                questions[at] = known.model_copy(update={"status": "expired"})
+        for kind in get_args(StatementKind):
+            self._archive(self._state.statements(kind))
+
+    def _archive(self, held: list[Statement]) -> None:
+        shown = [s for s in held if not s.archived]
+        finished = [s for s in shown if s.status != "active"]
+        active = [s for s in shown if s.status == "active"]
+        gone = [s.id for s in sorted(finished, key=_age)[:-MAX_FINISHED]]
+        least = sorted(active, key=lambda s: (s.confidence >= 1, _age(s)))
+        gone += [s.id for s in least[: max(len(active) - MAX_ACTIVE, 0)]]
+        if gone:
+            out = set(gone)
+            held[:] = [s.model_copy(update={"archived": True}) if s.id in out else s for s in held]
+        archived = sorted((s for s in held if s.archived), key=_age)
+        for statement in archived[:-MAX_ARCHIVED]:
+            held.remove(statement)
+
+    def _concerns(self, known: Statement) -> bool:
+        return known.task_id in (None, self._state.task_id)
+
+    def _free_id(self, noted: Noted) -> str:
+        """Return an id that tells the kind and the entry, and is not taken in any task."""
+        states = (self._state, *self._state.other_tasks.values())
+        taken = {s.id for state in states for s in state.statements(noted.kind)}
+        stem = f"{_LETTERS[noted.kind]}{noted.sources[-1]}"
+        number, wanted = 1, stem
+        while wanted in taken:
+            number += 1
+            wanted = f"{stem}.{number}"
+        return wanted
+
+
+def _newer_replaces(noted: Noted, known: Statement) -> bool:
+    """What stands in one message holds together; only a later one replaces it."""
+    if noted.position[0] <= known.position[0]:
+        return False
+    return replaces(noted.what, known.what, corrects=noted.corrects, instead_of=noted.instead_of)
+
+
+def _fit(closing: Closing, known: Statement) -> float:
+    if closing.id:
+        return 2.0 if closing.id == known.id else 0.0
+    if closing.kinds == ("question",):
+        return 1.0 if closing.what == known.what else 0.0
+    return about(closing.what, known.what)
+
+
+def _merged(known: Statement, noted: Noted) -> Statement:
+    newer = noted.position > known.position
+    return known.model_copy(
+        update={
+            "why": (noted.why or known.why) if newer else (known.why or noted.why),
+            "sources": _joined(known.sources, noted.sources),
+            "index": noted.index if newer else known.index,
+            "confidence": max(known.confidence, noted.confidence),
+            "archived": known.archived and not newer,
+        }
+    )
+
+
+def _superseded(statement: Statement, by: str, source: int) -> Statement:
+    return statement.model_copy(
+        update={
+            "status": "superseded",
+            "superseded_by": by,
+            "sources": _joined(statement.sources, (source,)),
+        }
+    )
+
+
+def _joined(sources: tuple[int, ...], more: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the entries in order, each once; of too many the first and the newest."""
+    every = sorted({*sources, *more})
+    return tuple(every if len(every) <= MAX_SOURCES else [every[0], *every[-MAX_SOURCES + 1 :]])
+
+
+def _age(statement: Statement) -> tuple[int, int, str]:
+    return *statement.position, statement.id

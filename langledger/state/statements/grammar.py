@@ -1,0 +1,119 @@
+"""The patterns of one language, and how a sentence is read by them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from langledger.state.base import StatementKind
+from langledger.state.statements.proposal import Closing, Noted, Said
+from langledger.state.statements.reasons import after_reason, parted
+
+__all__ = ["Grammar", "Rule"]
+
+_MOST_LEADS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One way to say something, matched where the sentence begins.
+
+    Attributes:
+        kind: What it is.
+        pattern: A regular expression.
+        confidence: How sure it is that a sentence that fits is one.
+    """
+
+    kind: StatementKind
+    pattern: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """The patterns of one language.
+
+    Attributes:
+        rules: Tried in order; the first that fits decides.
+        corrections: Tried as well where the sentence begins as a correction.
+        revocations: Each with a group ``what`` that names what holds no longer.
+        lead: A word of no account that a sentence may begin with.
+        correcting: How a correction begins.
+        refused: What a sentence must not contain: it asks, supposes or tells of others.
+        instead: With a group ``old``: what is replaced.
+        clause: What stands before an order within a sentence.
+        unfit: Sentences too short to say anything.
+    """
+
+    rules: tuple[Rule, ...]
+    corrections: tuple[Rule, ...]
+    revocations: tuple[str, ...]
+    lead: str
+    correcting: str
+    refused: str
+    instead: str
+    clause: str
+    unfit: str
+    _compiled: dict[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
+
+    def read(self, sentence: str, *, source: int, index: int) -> Said | None:
+        """Return what a sentence says that is to be noted; None for most."""
+        corrects = self._pattern(self.correcting).match(sentence)
+        rest = self._bare(sentence[corrects.end() :] if corrects else sentence)
+        if self._pattern(self.unfit).match(rest):
+            return None
+        asks = self._pattern(self.refused).search(rest)
+        if asks:
+            return None
+        rules = (*self.rules, *(self.corrections if corrects else ()))
+        for start, text in self._readings(rest):
+            for rule in rules:
+                if self._pattern(rule.pattern).match(start):
+                    return self._noted(rule, text, corrects=bool(corrects), at=(source, index))
+        return self._closing(rest, source, index)
+
+    def _readings(self, sentence: str) -> Iterator[tuple[str, str]]:
+        """Yield where an order may begin in a sentence, each with the text it is noted as."""
+        yield sentence, sentence
+        if (found := after_reason(sentence)) is not None:
+            yield found, sentence
+        if clause := self._pattern(self.clause).search(sentence, 8):
+            yield sentence[clause.end() :], sentence[clause.end() :]
+
+    def _noted(self, rule: Rule, text: str, *, corrects: bool, at: tuple[int, int]) -> Noted | None:
+        what, why = parted(text)
+        if self._pattern(self.unfit).match(what):
+            what, why = text, ""
+        old = self._pattern(self.instead).search(what)
+        return Noted(
+            kind=rule.kind,
+            what=what,
+            why=why,
+            sources=(at[0],),
+            index=at[1],
+            confidence=rule.confidence,
+            corrects=corrects,
+            instead_of=old["old"].strip() if old else "",
+        )
+
+    def _closing(self, text: str, source: int, index: int) -> Closing | None:
+        for pattern in self.revocations:
+            if found := self._pattern(pattern).match(text):
+                return Closing(what=found["what"], source=source, index=index)
+        return None
+
+    def _bare(self, sentence: str) -> str:
+        lead = self._pattern(rf"\A{self.lead}")
+        for _ in range(_MOST_LEADS):
+            found = lead.match(sentence)
+            if found is None or found.end() == len(sentence):
+                break
+            sentence = sentence[found.end() :]
+        return sentence
+
+    def _pattern(self, text: str) -> re.Pattern[str]:
+        known = self._compiled.get(text)
+        if known is None:
+            known = self._compiled[text] = re.compile(text, re.IGNORECASE)
+        return known

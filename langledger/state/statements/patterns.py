@@ -1,0 +1,124 @@
+"""The cheapest extractor: what users and agents say outright, found by patterns.
+
+Only sentences that begin as an order, a choice, a correction or a definition begin count. A
+sentence that asks, supposes, quotes or tells what others said is none of these, and tool output
+is never read: a tool can neither order nor agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from langledger.state.statements.chinese import CHINESE
+from langledger.state.statements.english import ENGLISH
+from langledger.state.statements.likeness import about, features
+from langledger.state.statements.proposal import Closing, Noted, Said
+from langledger.state.statements.prose import sentences
+from langledger.state.statements.reasons import parted
+
+__all__ = ["MOST_OF_MESSAGE", "agent_decisions", "left_open", "user_statements"]
+
+MOST_OF_MESSAGE = 24
+"""Statements taken of one user message; one that says more is a document."""
+
+_MOST_AGENT = 3
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+_DECIDES = re.compile(
+    r"\A(?:so |therefore,? |decision: |for this,? )?(?:i|we)(?:'ve| have|'m| am|'ll| will)? ?(?:decided|chose|opted"
+    r"|settled on|went with|going with|go with|picked)\b(?=.*\b(?:because|since|so that|due to|rather"
+    r" than|instead of|to avoid|as (?:it|this|that|they)\b)\b)|\A(?:final )?decision\s*:\s*\S.{6,}"
+    r"|\A(?:因此|所以)?(?:我|我们)?(?:决定|选择|选用|决定采用)(?:了)?(?=.*(?:因为|由于|以避免|而不是|而非)).{4,}"
+    r"|\A(?:最终)?决定[：:]\s*\S.{4,}",
+    re.IGNORECASE,
+)
+_UNDECIDED = re.compile(
+    r"\?|\b(?:could|might|would|if you|unless|should we|let me know|maybe|perhaps|haven't|not yet)\b"
+    r"|如果|可能|或许|是否|吗",
+    re.IGNORECASE,
+)
+_MAY_DECIDE = re.compile(r"decided|decision|chose|opted|settled on|went with|go(?:ing)? with|picked|决定|选择|选用", re.I)
+_OFFER = re.compile(
+    r"\A(?:so,? |ok,? |and |or |but )*(?:would you like|do you want|want me|shall (?:i|we)|should (?:i|we) (?:also|go"
+    r"|proceed|continue|start|commit|push|do|create|implement|fix|make|move|apply|run|add)|can i|may i|could i|is"
+    r" there anything|anything else|does (?:that|this) (?:sound|look|work|make|help|match|seem)|do you (?:have any|need"
+    r" anything|agree)|sounds? good|ready|ok(?:ay)?\?|how can i|how (?:does|do) (?:that|this) (?:sound|look)"
+    r"|what (?:would|do) you (?:like|want|think|say)|what'?s next|what should i do next|any (?:other|more|questions"
+    r"|thoughts)|is (?:that|this) (?:ok|okay|what|fine|correct)|right\?|why\b|you know|guess|can you believe)"
+    r"|(?:需要我|要我|要不要我|是否需要我|还有(?:什么|其他)|可以吗|好吗|行吗|怎么样)",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\A(?:also,? |and |or |so,? |first,? |second,? |q\d*[:.)] ?|question:? )*(?:which|what|where|who|when|how|should|is|are|does|do|did"
+    r"|has|have|can|could you (?:confirm|clarify|tell|share|provide|specify)|will)\b.{8,240}\?\Z"
+    r"|.{4,100}(?:哪|什么|怎么|如何|是否|还是|多少|谁|吗|呢).{0,60}[？?]\Z",
+    re.IGNORECASE,
+)
+_TAIL = 1500
+_TELLING_WORDS = 2
+
+
+def user_statements(text: str, source: int) -> list[Said]:
+    """Return what a user message says that is to be noted.
+
+    Args:
+        text: What the user typed.
+        source: Seq of the message's entry.
+    """
+    found: list[Said] = []
+    for index, sentence in enumerate(sentences(text)):
+        grammar = CHINESE if _CHINESE.search(sentence) else ENGLISH
+        said = grammar.read(sentence, source=source, index=index)
+        if said is not None:
+            found.append(said)
+        if len(found) == MOST_OF_MESSAGE:
+            break
+    return found
+
+
+def agent_decisions(text: str, source: int) -> Iterator[Noted]:
+    """Yield what an agent says it decided, where it says why."""
+    if not _MAY_DECIDE.search(text):
+        return
+    found = 0
+    for index, sentence in enumerate(sentences(text)):
+        if not _DECIDES.match(sentence) or _UNDECIDED.search(sentence):
+            continue
+        what, why = parted(sentence)
+        yield Noted(
+            kind="decision",
+            what=what,
+            why=why,
+            sources=(source,),
+            index=index,
+            origin="agent",
+            confidence=0.6,
+        )
+        found += 1
+        if found == _MOST_AGENT:
+            return
+
+
+def left_open(text: str, source: int) -> Iterator[Noted]:
+    """Yield the questions with which an agent ends its turn; offers of more work are none."""
+    if "?" not in text and "？" not in text:
+        return
+    asked = [s for s in sentences(text[-_TAIL:]) if _ASKS.match(s) and not _OFFER.search(s)]
+    asked = [s for s in asked if len(features(s).words) >= _TELLING_WORDS]
+    for index, sentence in enumerate(asked[-_MOST_AGENT:]):
+        yield Noted(
+            kind="question",
+            what=sentence,
+            sources=(source,),
+            index=100 + index,
+            origin="agent",
+            confidence=0.7,
+        )
+
+
+def answers(question: str, reply: str, source: int) -> Closing | None:
+    """Return that a reply answers a question; None where it is about something else."""
+    brief = len(reply) <= 80
+    if not reply.strip() or not (brief or about(question, reply) >= 0.25):
+        return None
+    return Closing(what=question, kinds=("question",), answer=reply[:200], source=source)

@@ -1,0 +1,91 @@
+"""What of a message was said in words: no code, no quotation, no log, no text of a host."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage
+
+from langledger.state.text import one_line
+
+__all__ = ["LONGEST_SENTENCE", "sentences", "text_of", "user_text"]
+
+LONGEST_SENTENCE = 400
+"""Characters; what is longer without an end is a list or a paste."""
+
+_LONGEST = 12_000
+_HEAD = 6_000
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_TAGGED = re.compile(r"<([A-Za-z][\w-]*)(?: [^<>\n]*)?>.*?</\1>", re.DOTALL)
+_QUOTED = re.compile(r"^\s*(?:>|\||[│┃█⋮]|\$ |>>> |\+\+? |-- |diff --git|@@ |\d+[:|→]\s)")
+_CODE = re.compile(
+    r"[{};]\s*$|^\s*(?:def|class|import|from \S+ import|function|const|let|var|return|#include|if"
+    r" \(|for \(|//|/\*|\*/|#!|<\w+|</)(?=\W|\Z)|^\s*[\w.]+\([^)]*\)\s*$|^\s*[\w.\"'-]+\s*[:=]\s*"
+    r"[\[{\"'\d]|=>|::|\b\w+\(\w*\)\s*[.{]"
+)
+_LOG = re.compile(
+    r"^\s*(?:\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[?(?:error|warn(?:ing)?|info|debug|trace|fatal)\b"
+    r"[\]:]|traceback|file \"|at \S+ ?\(|\w*(?:error|exception): |e {3}|npm |make[:\[]|stderr|stdout"
+    r"|fail(?:ed)?[: ]|pass(?:ed)?[: ]|exit code)",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6}|[（(]?[一二三四五六七八九十]+[、）)])\s*")
+_END = re.compile(
+    r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*A-Za-z0-9\u00c0-\u024f])"
+    r"|(?<=[。！？；!?])\s*(?=[\u3400-\u9fff])|(?<=[。！？；])\s*"
+)
+_ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig)\.)\Z", re.I)
+_EMPHASIS = re.compile(r"\*\*|(?<!\w)__|__(?!\w)")
+
+
+def text_of(message: BaseMessage) -> str:
+    """Return a message's text blocks as one text."""
+    content: Any = message.content
+    if isinstance(content, str):
+        return content
+    parts: list[str] = []
+    for block in cast("list[Any]", content if isinstance(content, list) else []):
+        text = cast("dict[str, Any]", block).get("text") if isinstance(block, dict) else block
+        if isinstance(text, str):
+            parts.append(text)
+    return "\n".join(parts)
+
+
+def user_text(message: BaseMessage) -> str:
+    """Return what the user typed of a human message; empty where a host wrote all of it."""
+    marks = message.additional_kwargs
+    if marks.get("synthetic") or "langledger" in marks:
+        return ""
+    typed = marks.get("typed")
+    return typed if isinstance(typed, str) else text_of(message)
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text that are somebody's own words, each on one line.
+
+    Code, quotations, tables, logs and tagged blocks are left out. Of a very long text only the
+    start and the end are read: in between stands what was pasted.
+    """
+    if len(text) > _LONGEST:
+        text = f"{text[:_HEAD]}\n{text[-_HEAD:]}"
+    prose = _TAGGED.sub("\n", _FENCE.sub("\n", text)) if "<" in text or "`" in text else text
+    found: list[str] = []
+    for line in prose.split("\n"):
+        if not line.strip() or _QUOTED.match(line) or _LOG.match(line) or _CODE.search(line):
+            continue
+        bare = _EMPHASIS.sub("", _BULLET.sub("", line)).strip()
+        found += [s for s in _split(bare) if len(s) <= LONGEST_SENTENCE]
+    return found
+
+
+def _split(line: str) -> list[str]:
+    parts: list[str] = []
+    for part in _END.split(line):
+        if not part:
+            continue
+        if parts and _ABBREVIATED.search(parts[-1]):
+            parts[-1] = f"{parts[-1]} {part}"
+        else:
+            parts.append(part)
+    return [one_line(part, LONGEST_SENTENCE + 1) for part in parts]

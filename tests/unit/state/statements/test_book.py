@@ -1,0 +1,145 @@
+"""The life of a record: merged, superseded, revoked, reopened, archived."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from langledger.state.records import Statement, WorkingState
+from langledger.state.statements import book as books
+from langledger.state.statements.book import StatementBook
+from langledger.state.statements.likeness import replaces, same
+from langledger.state.statements.proposal import Closing, Noted, Said
+from tests.unit.state.folding import run
+
+
+def said(*texts: str) -> WorkingState:
+    messages: list[BaseMessage] = []
+    for text in texts:
+        messages += [HumanMessage(text), AIMessage("Done.")]
+    return run(*messages)
+
+
+def told(statements: list[Statement]) -> list[tuple[str, str]]:
+    return [(s.what, s.status) for s in statements]
+
+
+def test_the_same_in_other_words_is_one_record_with_both_sources():
+    state = said("Never use npm.", "Do not use npm!", "Please never, ever use npm")
+    assert len(state.conventions) == 1
+    assert state.conventions[0].sources == (0, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Never edit the migrations", "Do not modify the migrations"),
+        ("Use PostgreSQL for the queue", "Let's use Postgres for the queue"),
+        ("Always run the tests before a commit", "Make sure to run tests before each commit"),
+        ("不要修改配置文件", "请勿修改配置文件"),
+        ("提交信息一律用英文", "提交信息必须使用英文"),
+    ],
+)
+def test_paraphrases_are_the_same(one: str, other: str):
+    assert same(one, other)
+    assert same(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Never push to main", "Always push to main"),
+        ("Use port 8080 for the server", "Use port 9090 for the server"),
+        ("Do not edit src/a.py", "Do not edit src/b.py"),
+        ("Use tabs", "Use spaces"),
+        ("不要提交到主分支", "可以提交到主分支"),
+    ],
+)
+def test_what_differs_in_a_word_that_counts_is_not(one: str, other: str):
+    assert not same(one, other)
+
+
+def test_a_number_or_a_no_turns_a_statement_round():
+    assert replaces("The limit is 80 requests per minute", "The limit is 50 requests per minute")
+    assert replaces("You may push to main", "Do not push to main")
+    assert not replaces("Do not push to main", "Never edit the lockfile")
+
+
+def test_a_correction_supersedes_what_it_corrects():
+    state = said("Use tabs for indentation, not spaces.", "No, use spaces for indentation.")
+    assert told(state.conventions) == [
+        ("Use tabs for indentation, not spaces.", "superseded"),
+        ("use spaces for indentation.", "active"),
+    ]
+    assert state.conventions[0].superseded_by == state.conventions[1].id
+
+
+def test_what_is_named_as_replaced_is_superseded():
+    state = said("We'll use Redis for the queue.", "Let's go with Postgres instead of Redis.")
+    assert [s.status for s in state.decisions] == ["superseded", "active"]
+
+
+def test_a_revoked_order_stays_marked_and_may_be_given_again():
+    state = said("Do not push to main.", "You can push to main now.")
+    assert told(state.conventions) == [("Do not push to main.", "expired")]
+    assert state.conventions[0].sources == (0, 2)
+    state = said("Do not push to main.", "You can push to main now.", "Do not push to main.")
+    assert [s.status for s in state.conventions] == ["expired", "active"]
+
+
+def test_a_permission_that_revokes_nothing_is_nothing():
+    state = said("Never use npm.", "You can look at the logs now.")
+    assert told(state.conventions) == [("Never use npm.", "active")]
+
+
+def test_rules_of_one_message_do_not_replace_each_other():
+    state = said("Always run the tests. Never run the tests on production.")
+    assert [s.status for s in state.conventions] == ["active", "active"]
+
+
+def noted(what: str, source: int, index: int = 0) -> Noted:
+    return Noted(kind="decision", what=what, sources=(source,), index=index)
+
+
+def test_the_order_in_which_findings_arrive_does_not_matter():
+    findings: list[Said] = [
+        noted("The limit is 50 requests per minute", 3),
+        noted("The limit is 80 requests per minute", 9),
+        noted("Use Postgres for the queue", 4),
+        noted("Use PostgreSQL for the queue", 11),
+        Closing(what="the queue on Postgres", source=20, kinds=("decision",)),
+    ]
+    seen: set[str] = set()
+    for seed in range(20):
+        mixed = findings[:-1]
+        random.Random(seed).shuffle(mixed)
+        state = WorkingState()
+        StatementBook(state).take([*mixed, findings[-1]])
+        seen.add(str(sorted((s.status, s.sources) for s in state.decisions)))
+    assert len(seen) == 1
+    assert "superseded" in seen.pop()
+
+
+def test_what_is_finished_is_archived_above_a_cap_and_nothing_active_is(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(books, "MAX_FINISHED", 3)
+    state = WorkingState()
+    names = "alpha beta gamma delta epsilon zeta eta theta".split()
+    for at, name in enumerate(names):
+        StatementBook(state).take([noted(f"Store {name} records in {name}", at * 2)])
+        StatementBook(state).take(
+            [Closing(what=f"{name} records", kinds=("decision",), source=at * 2 + 1)]
+        )
+    StatementBook(state).take([noted("Keep the journal", 99)])
+    StatementBook(state).expire()
+    assert [s.archived for s in state.decisions] == [True] * 5 + [False] * 4
+    assert state.decisions[-1].status == "active"
+
+
+def test_a_closing_that_comes_before_what_it_names_closes_nothing():
+    state = WorkingState()
+    StatementBook(state).take([noted("Use Redis", 10), Closing(what="Redis", source=5)])
+    assert state.decisions[0].status == "active"

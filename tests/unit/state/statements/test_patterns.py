@@ -1,0 +1,104 @@
+"""What users and agents say outright, English and Chinese."""
+
+from __future__ import annotations
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from langledger.state.records import WorkingState
+from tests.unit.state.folding import run
+
+SAID = [
+    ("Never use npm in this repo.", "conventions", "Never use npm in this repo.", ""),
+    ("Please don't touch src/legacy.py.", "conventions", "don't touch src/legacy.py.", ""),
+    (
+        "Always run ruff before you commit, because CI is slow.",
+        "conventions",
+        "Always run ruff before you commit",
+        "CI is slow.",
+    ),
+    ("Use uv instead of pip.", "conventions", "Use uv instead of pip.", ""),
+    ("From now on, write commit messages in English.", "conventions", None, ""),
+    ("No new dependencies, please.", "conventions", "No new dependencies, please.", ""),
+    ("When editing a file, make sure to keep its licence header.", "conventions", None, ""),
+    ("Fix the bug and don't change the public API.", "conventions", None, ""),
+    (
+        "Let's use Postgres because we already run it.",
+        "decisions",
+        "Let's use Postgres",
+        "we already run it.",
+    ),
+    ("I've decided to drop Python 3.9.", "decisions", "I've decided to drop Python 3.9.", ""),
+    ("Because it is faster, we'll go with uvloop.", "decisions", "we'll go with uvloop.", "it is faster"),
+    ("Option 2 seems best.", "decisions", "Option 2 seems best.", ""),
+    ("We still need to decide whether to shard.", "open_questions", None, ""),
+    ("The name of the package is still TBD.", "open_questions", None, ""),
+    ('By "entry" we mean one message as recorded.', "definitions", None, ""),
+    ("`TTL` stands for time to live here.", "definitions", None, ""),
+    ("不要修改 config.py，因为线上在用。", "conventions", "不要修改 config.py", "线上在用。"),
+    ("提交信息一律用英文。", "conventions", "提交信息一律用英文。", ""),
+    ("以后每次提交前先跑测试。", "conventions", None, ""),
+    ("请用 pnpm 代替 npm。", "conventions", None, ""),
+    ("我们决定用 Postgres，因为已经在运行。", "decisions", "我们决定用 Postgres", "已经在运行。"),
+    ("那就用方案二吧。", "decisions", None, ""),
+    ("缓存方案待定。", "open_questions", None, ""),
+    ("“条目”指的是一条完整的消息。", "definitions", None, ""),
+]
+
+
+@pytest.mark.parametrize(("text", "field", "what", "why"), SAID)
+def test_it_is_noted_with_its_reason_and_source(
+    text: str, field: str, what: str | None, why: str
+):
+    state = run(AIMessage("Hello."), HumanMessage(text))
+    found = getattr(state, field)
+    assert [s.sources for s in found] == [(1,)]
+    assert what is None or (found[0].what, found[0].why) == (what, why)
+    assert found[0].origin == "user"
+    assert found[0].confidence < 1
+
+
+def test_an_agent_decides_with_a_reason():
+    said = "I went with a queue rather than a lock because two writers must not block each other."
+    state = run(HumanMessage("Make it safe."), AIMessage(said))
+    (decision,) = state.decisions
+    assert (decision.origin, decision.sources) == ("agent", (1,))
+    assert "two writers must not block" in decision.why
+
+
+def test_a_question_left_open_is_closed_by_its_answer_and_becomes_a_decision():
+    asked = AIMessage("I looked at both. Which database should the queue use?")
+    state = run(HumanMessage("Build the queue."), asked)
+    assert [q.status for q in state.open_questions] == ["active"]
+    state = run(HumanMessage("Build the queue."), asked, HumanMessage("Postgres"))
+    assert [(q.status, q.why) for q in state.open_questions] == [("expired", "Postgres")]
+    (decision,) = state.decisions
+    assert decision.what == "Which database should the queue use? — Postgres"
+    assert decision.sources == (1, 2)
+
+
+def test_a_question_nobody_takes_up_is_no_longer_open_after_a_while():
+    asked = AIMessage("Which retention period should old backups have?")
+    others = [HumanMessage(f"Please rename module number {n} to something shorter and tidy up what is around it, thanks.") for n in range(7)]
+    assert run(HumanMessage("Go."), asked, *others[:2]).open_questions[0].status == "active"
+    assert run(HumanMessage("Go."), asked, *others).open_questions[0].status == "expired"
+
+
+def test_only_what_the_user_typed_counts():
+    message = HumanMessage(
+        "<context>Always use tabs.</context>\nNever use spaces here.",
+        additional_kwargs={"typed": "Never use spaces here."},
+    )
+    assert [c.what for c in run(message).conventions] == ["Never use spaces here."]
+
+
+def test_a_pasted_document_is_read_at_its_ends_only():
+    pasted = "\n".join(["Never use npm here."] + ["some text that was pasted"] * 2000 + ["Always use uv."])
+    assert [c.what for c in run(HumanMessage(pasted)).conventions] == [
+        "Never use npm here.",
+        "Always use uv.",
+    ]
+
+
+def test_a_state_of_nothing_said_is_empty():
+    assert run(HumanMessage(""), HumanMessage("   "), AIMessage("")) == WorkingState(cwd="/home/me/project")
