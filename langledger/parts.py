@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langledger.arguments import check_tenant
-from langledger.compaction.host import locate
+from langledger.compaction.host import Window, locate
 from langledger.compaction.middleware import LedgerMiddleware
 from langledger.compaction.node import CompactionNode
 from langledger.compaction.options import CompactionOptions
@@ -77,7 +77,7 @@ class Parts:
     def compaction_node(
         self,
         *,
-        window: int | None = None,
+        window: Window | None = None,
         llm: BaseChatModel | None = None,
         messages_key: str = "messages",
         output_messages_key: str | None = "llm_input_messages",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Protocol, TypeAlias
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
@@ -15,10 +16,22 @@ from langledger.arguments import check_whole
 from langledger.entries import Location
 from langledger.errors import ConfigurationError, WindowUnknownError
 from langledger.operations import Executor
+from langledger.redaction import Redactor
 
-__all__ = ["Host", "current_config", "locate", "reserved_output", "window_of"]
+__all__ = [
+    "Host",
+    "Window",
+    "check_window",
+    "current_config",
+    "locate",
+    "reserved_output",
+    "window_of",
+]
 
 logger = logging.getLogger("langledger.compaction")
+
+Window: TypeAlias = int | Mapping[str, int]
+"""A context window in tokens, or one by the name of each model."""
 
 
 class Host(Protocol):
@@ -69,24 +82,63 @@ def scope_of(checkpoint_ns: str) -> str:
     return "|".join(names[:-1])
 
 
-def window_of(model: BaseChatModel | None, window: int | None) -> int:
-    """Return the model's window in tokens: as given, else as its profile tells.
+def window_of(model: BaseChatModel | None, window: Window | None) -> int:
+    """Return the window of the model that is called, in tokens.
+
+    Args:
+        model: The model; agents fall back to others, and routers choose one for each call.
+        window: A number holds for every model whose profile does not tell less; a mapping from
+            names of models holds for these whatever their profiles tell.
 
     Raises:
-        WindowUnknownError: Neither tells it.
-        ConfigurationError: The window given is not a positive number.
+        WindowUnknownError: Neither ``window`` nor the model's profile tells it.
+        ConfigurationError: A window given is not a positive number.
     """
     if window is not None:
-        return check_whole("window", window, least=1)
+        check_window(window)
+    if isinstance(window, Mapping) and name in window:
+        return window[name]
+    given = window if isinstance(window, int) else None
     profile: dict[str, Any] = dict(getattr(model, "profile", None) or {})
-    known = profile.get("max_input_tokens")
+    known = int(profile.get("max_input_tokens") or 0)
+    if given is not None:
+        return _smaller(name, given, known) if known else given
     if not known:
-        name = model_name(model) or type(model).__name__ if model is not None else "the model"
+    name = model_name(model)
+        shown = name or type(model).__name__ if model is not None else "the model"
         raise WindowUnknownError(
-            f"{name} does not tell its context window: pass window=<tokens> where the compaction "
+            f"{shown} does not tell its context window: pass window=<tokens> where the compaction "
             "is set up, such as ledger.middleware(window=128_000)"
         )
-    return int(known)
+    return known
+
+
+def check_window(window: Window) -> None:
+    """Check a window as a user gave it.
+
+    Raises:
+        ConfigurationError: It is not a positive number, or a mapping to such numbers.
+    """
+    if not isinstance(window, Mapping):
+        check_whole("window", window, least=1)
+        return
+    for name, size in window.items():
+        check_whole(f"window[{name!r}]", size, least=1)
+
+
+@lru_cache(maxsize=256)  # told once, not at each call
+def _smaller(name: str, given: int, known: int) -> int:
+    if given > known:
+        logger.warning(
+            "%s takes %d tokens as its profile tells, not the %d given; if the profile is wrong, "
+            "pass window={%r: %d}",
+            name or "the model",
+            known,
+            given,
+            name,
+            given,
+        )
+    return min(given, known)
 
 
 def reserved_output(

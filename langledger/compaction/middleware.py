@@ -15,6 +15,8 @@ from langledger.arguments import check_whole
 from langledger.compaction.compactor import Compactor, ModelCall, Prepared
 from langledger.compaction.host import (
     Host,
+    Window,
+    check_window,
     current_config,
     locate,
     model_name,
@@ -43,7 +45,9 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
 
     Args:
         ledger: Where the history is kept.
-        window: The model's context window in tokens; default: as ``model.profile`` tells.
+        window: The context window of the model that is called, in tokens; default: as its
+            profile tells. A fallback or a routed call has its own; see
+            :func:`~langledger.compaction.host.window_of`.
         reserved_output: Tokens kept free for the answer; default: the model's ``max_tokens``.
         thread_id: Used where the run's config has none.
         user_id: User the threads belong to.
@@ -56,7 +60,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         self,
         ledger: Host,
         *,
-        window: int | None = None,
+        window: Window | None = None,
         reserved_output: int | None = None,
         thread_id: str | None = None,
         user_id: str | None = None,
@@ -76,9 +80,10 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         self.tools: Sequence[BaseTool] = tools
         self.compactor: Compactor = compactor_of(can_look_up=lookup, **options)
         if window is not None:
-            window_of(None, window)
+            check_window(window)
         if reserved_output is not None:
-            check_whole("reserved_output", reserved_output, most=(window or 2**63) - 1)
+            most = window - 1 if isinstance(window, int) else 2**63 - 1
+            check_whole("reserved_output", reserved_output, most=most)
 
     def compact_next(self, thread_id: str) -> None:
         """Compact the thread before its next model call, whatever its size."""

@@ -177,6 +177,12 @@ def test_the_window_is_given_or_told() -> None:
     told = ScriptedModel(profile={"max_input_tokens": 5_000})
     assert window_of(told, None) == 5_000
     assert window_of(told, 3_000) == 3_000
+    assert window_of(told, 9_000) == 5_000  # a smaller fallback, or a router's choice
+    assert window_of(told, {"": 9_000}) == 9_000
+    assert window_of(told, {"other": 9_000}) == 5_000
+    assert window_of(ScriptedModel(), 9_000) == 9_000
+    with pytest.raises(ConfigurationError, match="window"):
+        window_of(told, {"other": 0})
     with pytest.raises(WindowUnknownError, match="window="):
         window_of(ScriptedModel(), None)
     with pytest.raises(ConfigurationError, match="at least 1"):
