@@ -39,6 +39,8 @@ class Settings(BaseSettings):
         db_schema: The schema that holds langledger's tables.
         tenant: Whose rows are read and written.
         pool_size: Most connections open at once.
+        redact: Take secrets out of summaries, working state and index.
+        redact_patterns: Regular expressions of more secrets, a JSON list.
 
     Raises:
         ConfigurationError: When values are not usable, with a line for each setting.
@@ -52,6 +54,8 @@ class Settings(BaseSettings):
     db_schema: str = "langledger"
     tenant: str = "default"
     pool_size: int = Field(default=10, ge=1)
+    redact: bool = True
+    redact_patterns: list[str] = Field(default_factory=list[str])
 
     def __init__(self, **values: Any) -> None:
         try:

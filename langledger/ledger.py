@@ -20,7 +20,8 @@ from langledger.database.embedded import EmbeddedServer
 from langledger.database.opening import dsn_of, pooled
 from langledger.entries import Entry, Recorded
 from langledger.operations import Operation, Row, arun, run
-from langledger.parts import Parts
+from langledger.parts import Parts, Redact
+from langledger.redaction import redactor_of
 from langledger.state.records import WorkingState
 
 __all__ = ["AsyncLedger", "Ledger"]
@@ -38,6 +39,8 @@ class Ledger(Parts):
         database: An open or unopened pool; closed with the ledger.
         tenant: Whose rows are read and written.
         server: The embedded server the pool connects to; stopped with the ledger.
+        redact: Take secrets out of summaries, working state and index; entries keep them.
+            False: leave them; a list: regular expressions of more secrets.
         setup: Bring the schema up to date when opened. Without it, run
             `langledger db upgrade` once before.
     """
@@ -48,9 +51,10 @@ class Ledger(Parts):
         *,
         tenant: str = "default",
         server: EmbeddedServer | None = None,
+        redact: Redact = True,
         setup: bool = True,
     ) -> None:
-        super().__init__(database, tenant=tenant)
+        super().__init__(database, tenant=tenant, redact=redact)
         self._database = database
         self._server = server
         self._setup = setup
@@ -64,6 +68,7 @@ class Ledger(Parts):
         schema: str = "langledger",
         pool_size: int = 10,
         data_dir: str | Path | None = None,
+        redact: Redact = True,
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -75,6 +80,7 @@ class Ledger(Parts):
             schema: Holds the tables.
             pool_size: Most connections open at once.
             data_dir: Where the embedded server keeps its data; default: the settings'.
+            redact: As the class takes it.
             setup: Bring the schema up to date when opened. A role without DDL rights needs
                 none for a schema that is up to date.
 
@@ -85,8 +91,9 @@ class Ledger(Parts):
             EmbeddedPostgresError: The embedded server cannot be started.
         """
         check_tenant(tenant)
+        redactor_of(redact)
         database, server = pooled(Database, dsn, data_dir, schema=schema, pool_size=pool_size)
-        return cls(database, tenant=tenant, server=server, setup=setup)
+        return cls(database, tenant=tenant, server=server, redact=redact, setup=setup)
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None) -> Self:
@@ -98,6 +105,9 @@ class Ledger(Parts):
             schema=chosen.db_schema,
             pool_size=chosen.pool_size,
             data_dir=chosen.data_dir if chosen.database_url is None else None,
+            redact=chosen.redact_patterns
+            if chosen.redact and chosen.redact_patterns
+            else chosen.redact,
         )
 
     @property
@@ -139,7 +149,7 @@ class Ledger(Parts):
         Raises:
             ConfigurationError: There is no tenant.
         """
-        return Ledger(self._database, tenant=tenant, setup=False)
+        return Ledger(self._database, tenant=tenant, redact=self.redactor, setup=False)
 
     def append(
         self,
@@ -179,7 +189,7 @@ class Ledger(Parts):
         """Return a thread's working state, now or as it was after entry ``at``."""
         if at is not None:
             check_whole("at", at)
-        return self._run(history.state_of(self._at(thread_id), at=at))
+        return self._run(history.state_of(self._at(thread_id), at=at, redactor=self.redactor))
 
     def compactions(self, thread_id: str) -> list[CompactionReport]:
         """Return the reports of a thread's compactions, oldest first."""
@@ -199,6 +209,8 @@ class AsyncLedger(Parts):
         database: An open or unopened pool; closed with the ledger.
         tenant: Whose rows are read and written.
         server: The embedded server the pool connects to; stopped with the ledger.
+        redact: Take secrets out of summaries, working state and index; entries keep them.
+            False: leave them; a list: regular expressions of more secrets.
         setup: Bring the schema up to date when opened. Without it, run
             `langledger db upgrade` once before.
     """
@@ -209,9 +221,10 @@ class AsyncLedger(Parts):
         *,
         tenant: str = "default",
         server: EmbeddedServer | None = None,
+        redact: Redact = True,
         setup: bool = True,
     ) -> None:
-        super().__init__(database, tenant=tenant)
+        super().__init__(database, tenant=tenant, redact=redact)
         self._database = database
         self._server = server
         self._setup = setup
@@ -225,6 +238,7 @@ class AsyncLedger(Parts):
         schema: str = "langledger",
         pool_size: int = 10,
         data_dir: str | Path | None = None,
+        redact: Redact = True,
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -232,8 +246,9 @@ class AsyncLedger(Parts):
         See :meth:`Ledger.from_conn_string`. Starting the embedded server blocks.
         """
         check_tenant(tenant)
+        redactor_of(redact)
         database, server = pooled(AsyncDatabase, dsn, data_dir, schema=schema, pool_size=pool_size)
-        return cls(database, tenant=tenant, server=server, setup=setup)
+        return cls(database, tenant=tenant, server=server, redact=redact, setup=setup)
 
     @property
     def dsn(self) -> str:
@@ -274,7 +289,7 @@ class AsyncLedger(Parts):
         Raises:
             ConfigurationError: There is no tenant.
         """
-        return AsyncLedger(self._database, tenant=tenant, setup=False)
+        return AsyncLedger(self._database, tenant=tenant, redact=self.redactor, setup=False)
 
     async def append(
         self,
@@ -316,7 +331,7 @@ class AsyncLedger(Parts):
         """Return a thread's working state, now or as it was after entry ``at``."""
         if at is not None:
             check_whole("at", at)
-        return await self._run(history.state_of(self._at(thread_id), at=at))
+        return await self._run(history.state_of(self._at(thread_id), at=at, redactor=self.redactor))
 
     async def compactions(self, thread_id: str) -> list[CompactionReport]:
         """Return the reports of a thread's compactions, oldest first."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -17,19 +19,26 @@ from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
 from langledger.operations import Executor
+from langledger.redaction import Redactor, redactor_of
 
 if TYPE_CHECKING:
     from langledger.checkpoint import LedgerSaver
 
-__all__ = ["Parts"]
+__all__ = ["Parts", "Redact"]
+
+Redact: TypeAlias = bool | Sequence[str | re.Pattern[str]] | Redactor
+"""Whether secrets are taken out; patterns: of more secrets than those known."""
 
 
 class Parts:
     """What a ledger hands out; the parts work sync and async alike."""
 
-    def __init__(self, executor: Database | AsyncDatabase, *, tenant: str) -> None:
+    def __init__(
+        self, executor: Database | AsyncDatabase, *, tenant: str, redact: Redact = True
+    ) -> None:
         self._executor = executor
         self._tenant = check_tenant(tenant)
+        self._redactor = redactor_of(redact)
 
     @property
     def executor(self) -> Executor:
@@ -40,6 +49,11 @@ class Parts:
     def tenant(self) -> str:
         """Whose rows are read and written."""
         return self._tenant
+
+    @property
+    def redactor(self) -> Redactor:
+        """Takes secrets out of what is derived from entries."""
+        return self._redactor
 
     def checkpointer(self, *, serde: SerializerProtocol | None = None) -> LedgerSaver:
         """Return a checkpointer on the same connections; see :class:`LedgerSaver`.
@@ -54,7 +68,7 @@ class Parts:
     def middleware(
         self,
         *,
-        window: int | None = None,
+        window: Window | None = None,
         reserved_output: int | None = None,
         thread_id: str | None = None,
         user_id: str | None = None,
@@ -77,7 +91,7 @@ class Parts:
     def compaction_node(
         self,
         *,
-        window: Window | None = None,
+        window: int | None = None,
         llm: BaseChatModel | None = None,
         messages_key: str = "messages",
         output_messages_key: str | None = "llm_input_messages",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from langledger.compaction.records import cut_of, latest_query
 from langledger.entries import Location, about, history_page
 from langledger.operations import Operation, fetch
+from langledger.redaction import Redactor
 from langledger.state.fold import StateFold
 from langledger.state.records import WorkingState
 
@@ -13,7 +14,9 @@ __all__ = ["state_of"]
 _PAGE = 500
 
 
-def state_of(location: Location, *, at: int | None = None) -> Operation[WorkingState]:
+def state_of(
+    location: Location, *, at: int | None = None, redactor: Redactor
+) -> Operation[WorkingState]:
     """Return the working state of an agent of a thread, now or as it was after entry ``at``.
 
     It starts from the last compaction, which holds the state up to there, and adds what
@@ -32,7 +35,7 @@ def state_of(location: Location, *, at: int | None = None) -> Operation[WorkingS
         page = yield from history_page(location, after=after, until=at, limit=_PAGE)
         for entry in page:
             if (entry.scope or "") == location.scope:
-                fold.add(entry.message, entry.entry_id)
+                fold.add(redactor.message(entry.message), entry.entry_id)
         if len(page) < _PAGE:
             return fold.state
         after = page[-1].entry_id

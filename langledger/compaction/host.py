@@ -47,6 +47,11 @@ class Host(Protocol):
         """Whose rows are read and written."""
         ...
 
+    @property
+    def redactor(self) -> Redactor:
+        """Takes secrets out of summaries and state."""
+        ...
+
 
 def current_config() -> RunnableConfig:
     """Return the config of the surrounding run, empty outside of one."""
@@ -94,6 +99,7 @@ def window_of(model: BaseChatModel | None, window: Window | None) -> int:
         WindowUnknownError: Neither ``window`` nor the model's profile tells it.
         ConfigurationError: A window given is not a positive number.
     """
+    name = model_name(model)
     if window is not None:
         check_window(window)
     if isinstance(window, Mapping) and name in window:
@@ -104,7 +110,6 @@ def window_of(model: BaseChatModel | None, window: Window | None) -> int:
     if given is not None:
         return _smaller(name, given, known) if known else given
     if not known:
-    name = model_name(model)
         shown = name or type(model).__name__ if model is not None else "the model"
         raise WindowUnknownError(
             f"{shown} does not tell its context window: pass window=<tokens> where the compaction "

@@ -78,7 +78,9 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         self._asked: set[str] = set()
         tools = [lookup_tool(ledger.executor, self._locate)] if lookup else []
         self.tools: Sequence[BaseTool] = tools
-        self.compactor: Compactor = compactor_of(can_look_up=lookup, **options)
+        self.compactor: Compactor = compactor_of(
+            can_look_up=lookup, redactor=ledger.redactor, **options
+        )
         if window is not None:
             check_window(window)
         if reserved_output is not None:

@@ -16,6 +16,7 @@ from langledger.compaction.policy import Policy
 from langledger.compaction.summarise import DEFAULT_PROMPT, Summariser
 from langledger.compaction.triggers import Keep, Trigger, parse_keep, parse_triggers
 from langledger.errors import ConfigurationError
+from langledger.redaction import Redactor
 from langledger.tokens import count_message
 
 __all__ = ["PRESETS", "CompactionOptions", "compactor_of"]
@@ -79,7 +80,9 @@ _OF_THE_POLICY = (
 )
 
 
-def compactor_of(*, can_look_up: bool, **options: Unpack[CompactionOptions]) -> Compactor:
+def compactor_of(
+    *, can_look_up: bool, redactor: Redactor | None = None, **options: Unpack[CompactionOptions]
+) -> Compactor:
     """Return a compactor that works as the options say.
 
     Raises:
@@ -95,6 +98,7 @@ def compactor_of(*, can_look_up: bool, **options: Unpack[CompactionOptions]) -> 
         model=_model(chosen.get("model")),
         prompt=check_text("summary_prompt", chosen.get("summary_prompt", DEFAULT_PROMPT)),
         max_tokens=policy.max_summary_tokens,
+        redactor=redactor or Redactor(),
     )
     count = _counter(chosen.get("token_counter"))
     return Compactor(policy=policy, summariser=summariser, can_look_up=can_look_up, count=count)

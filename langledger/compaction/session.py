@@ -35,6 +35,7 @@ from langledger.compaction.view import (
     shown_messages,
 )
 from langledger.entries import Location
+from langledger.redaction import Redactor
 from langledger.state.fold import StateFold
 from langledger.state.records import WorkingState
 from langledger.tokens import count_message, usage_total
@@ -68,6 +69,7 @@ class Session:
     count: Callable[[BaseMessage], int] = count_message
     cut: Cut | None = None
     cwd: str | None = None
+    redactor: Redactor = field(default_factory=Redactor)
     reads_subjects: bool = False  # a trigger asks what the conversation is about
     highest: int = 0  # the newest compaction of the thread, whether it applies here or not
     tracked: list[Tracked] = field(default_factory=list[Tracked])
@@ -108,7 +110,7 @@ class Session:
         for item in new:
             self.subjects.add(item)
             if item.seq > seen:
-                self._fold.add(item.message, item.seq)
+                self._fold.add(self.redactor.message(item.message), item.seq)
         visible = [item for item in new if self.cut is None or item.seq not in self.cut.covered]
         if self._units and not self._joins_older(visible):
             newest = self._units.pop()
@@ -126,7 +128,7 @@ class Session:
         self._fold = StateFold(base, cwd=self.cwd)
         for item in self.tracked:
             if cut is None or item.seq > cut.seen:
-                self._fold.add(item.message, item.seq)
+                self._fold.add(self.redactor.message(item.message), item.seq)
         self._regroup()
         self._render()
 

@@ -24,6 +24,7 @@ from langledger.compaction.records import cache_summary, cached_summary
 from langledger.compaction.validate import check_summary
 from langledger.entries.codec import storable
 from langledger.operations import Operation, complete
+from langledger.redaction import Redactor
 from langledger.tokens import count_text
 
 __all__ = ["DEFAULT_PROMPT", "Summariser", "Summary", "summarise"]
@@ -54,11 +55,13 @@ class Summariser:
         model: Writes the account; None: the extractive summary alone.
         prompt: Instruction; ``{max_words}`` in it is replaced, other braces stay.
         max_tokens: Size limit of the whole summary.
+        redactor: Takes secrets out of what is summarised.
     """
 
     model: BaseChatModel | None = None
     prompt: str = DEFAULT_PROMPT
     max_tokens: int = 1500
+    redactor: Redactor = field(default_factory=Redactor)
 
 
 @dataclass(slots=True)
@@ -82,7 +85,7 @@ def summarise(
     tenant: str, covered: Sequence[Tracked], summariser: Summariser
 ) -> Operation[Summary]:
     """Summarise the messages that leave the view, from the messages themselves."""
-    pairs = [(item.seq, item.message) for item in covered]
+    pairs = [(item.seq, summariser.redactor.message(item.message)) for item in covered]
     summary = Summary()
     account = None
     if summariser.model is not None and pairs:

@@ -5,6 +5,6 @@ Entries stay as they were said; nothing here changes them.
 
 from __future__ import annotations
 
-from langledger.redaction.redactor import Redactor, Secret, redactor_of
+from langledger.redaction.redactor import MARK, Redactor, Secret, redactor_of
 
-__all__ = ["Redactor", "Secret", "redactor_of"]
+__all__ = ["MARK", "Redactor", "Secret", "redactor_of"]

@@ -15,10 +15,12 @@ from langledger.redaction.assignments import ASSIGNMENTS
 from langledger.redaction.detectors import detector_rules
 from langledger.redaction.rules import RULES, Rule
 
-__all__ = ["Redactor", "Secret", "redactor_of"]
+__all__ = ["MARK", "Redactor", "Secret", "redactor_of"]
 
 M = TypeVar("M", bound=BaseMessage)
 
+MARK = "[redacted:"
+"""How what stands for a secret begins."""
 _SHORTEST = 8
 _NAMES_ONE = re.compile(r"pass|pwd|secret|token|key|credential|密|口令|令牌", re.IGNORECASE)
 _ENCODED = re.compile(r"(?:data:[^,\s]{1,100},)?[A-Za-z0-9+/]{4096,}={0,2}\s*")
@@ -31,7 +33,7 @@ class Secret:
     Attributes:
         start: Its first character.
         end: What follows its last.
-        kind: What it is, such as ``API key``.
+        kind: What it is, such as ``api-key``.
     """
 
     start: int
@@ -41,7 +43,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class Redactor:
-    """Takes secrets out of texts; what stands for one is ``[redacted: API key]``.
+    """Takes secrets out of texts; what stands for one is ``[redacted:api-key]``.
 
     Taking them out twice changes nothing more, and the same text gives the same bytes.
 
@@ -82,7 +84,7 @@ class Redactor:
         parts: list[str] = []
         at = 0
         for secret in self.find(text):
-            parts += [text[at : secret.start], f"[redacted: {secret.kind}]"]
+            parts += [text[at : secret.start], f"{MARK}{secret.kind}]"]
             at = secret.end
         return "".join([*parts, text[at:]]) if parts else text
 
@@ -202,8 +204,16 @@ def _secrets(rule: Rule, matches: Iterable[re.Match[str]]) -> Iterator[Secret]:
     for match in matches:
         if rule.accept is None or rule.accept(match):
             start, end = match.span() if rule.whole else _span(match)
-            if end > start and not match.string.startswith("[redacted: ", start):
+            if end > start and not _is_ours(match, start):
                 yield Secret(start, end, rule.kind)
+
+
+def _is_ours(match: re.Match[str], start: int) -> bool:
+    """Whether a match is what stands for a secret, or begins in it."""
+    text, begin = match.string, match.start()
+    opened = text.rfind(MARK, max(begin - 32, 0), begin)
+    inside = opened >= 0 and "]" not in text[opened:begin]
+    return inside or text.startswith(MARK, start)
 
 
 def _span(match: re.Match[str]) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langledger.redaction import Redactor
@@ -14,17 +14,19 @@ KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 WORDS = st.sampled_from(
     ["password", "=", ": ", "hunter2x", "密码是", "token", "postgres://u:p1@h/", '"', "\\",
      "Bearer ", "-----BEGIN PRIVATE KEY-----", "AKIAIOSFODNN7EXAMPLE", "\n", "İ",
-     "[redacted: secret]", "--"]
+     "[redacted:secret]", "--"]
 )  # fmt: skip
 TEXTS = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=14).map("".join))
 
 
+@settings(derandomize=True)
 @given(TEXTS)
 def test_a_second_time_changes_nothing(text: str) -> None:
     once = REDACTOR.text(text)
     assert REDACTOR.text(once) == once
 
 
+@settings(derandomize=True)
 @given(TEXTS)
 def test_what_is_no_secret_is_untouched(text: str) -> None:
     found = REDACTOR.find(text)
@@ -34,6 +36,7 @@ def test_what_is_no_secret_is_untouched(text: str) -> None:
         assert REDACTOR.text(text) == text
 
 
+@settings(derandomize=True)
 @given(TEXTS, TEXTS)
 def test_a_key_is_found_in_any_company(before: str, after: str) -> None:
     text = f"{before} {KEY} {after}"

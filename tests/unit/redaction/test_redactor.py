@@ -149,12 +149,12 @@ def test_where_and_what_a_secret_is(redactor: Redactor) -> None:
     text = f"a {GITHUB} b postgres://u:{AWS_KEY[:12]}x@h/d"
     found = redactor.find(text)
     assert text[found[0].start : found[0].end] == GITHUB
-    assert [s.kind for s in found] == ["access token", "password"]
+    assert [s.kind for s in found] == ["access-token", "password"]
 
 
 def test_places_hold_where_lower_case_is_longer(redactor: Redactor) -> None:
     text = f"İİİ password: hunter2 {GITHUB}"
-    assert redactor.text(text) == "İİİ password: [redacted: secret] [redacted: access token]"
+    assert redactor.text(text) == "İİİ password: [redacted:secret] [redacted:access-token]"
 
 
 def test_a_message_without_secrets_is_the_same_object(redactor: Redactor) -> None:
@@ -192,7 +192,7 @@ def test_switched_off_everything_stays() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "left"),
-    [(r"CUST-\d+", "id [redacted: secret]"), (r"CUST-(\d+)", "id CUST-[redacted: secret]")],
+    [(r"CUST-\d+", "id [redacted:secret]"), (r"CUST-(\d+)", "id CUST-[redacted:secret]")],
 )
 def test_patterns_of_ones_own(pattern: str, left: str) -> None:
     for given in (pattern, re.compile(pattern)):
