@@ -29,7 +29,8 @@ _BRIEF = 80
 _ABOUT = 0.25
 _CHOOSES = re.compile(
     r"(?:(?:yes|yep|yeah|no|nope|both|neither|all|none|either|the (?:first|second|third|last|former"
-    r"|latter)(?: (?:one|option))?|(?:option|number|#)? ?(?:\d|[a-e])|是的?|不是|对|不|好的?|都要?|第[一二三四]"
+    r"|latter)(?: (?:one|option))?|(?:option|number|#)? ?(?:\d|[a-e])|是的?|不是|对"
+    r"|不|好的?|都要?|第[一二三四]"
     r"个?|选[\dA-Ea-e一二三四])(?:[\s,.!)。，！]+(?:please|thanks|one|that one)?){0,2}\Z"
     r"|(?:the |use |go with |just |only )?[\w./-]+(?: [\w./-]+){0,3}[.!]?\Z)",
     re.IGNORECASE,

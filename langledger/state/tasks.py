@@ -22,11 +22,15 @@ MAX_TASKS = 50
 _NEW = re.compile(
     r"\A\W*(?:(?:ok(?:ay)?|great|thanks?(?: you)?|now|so|alright|good|done|and|next)[,.!]?\s+)*"
     r"(?:(?:a |the )?(?:new|next|different|another|separate|unrelated) (?:task|topic|subject|issue"
-    r"|project|request|job)\b\s*[:,.—–-]|switching (?:gears|topics|tasks)\b|let'?s (?:switch|move on) to"
-    r" (?:a |an )?(?:different|another|new|separate|unrelated)\b|(?:on to|now) (?:for )?(?:something"
+    r"|project|request|job)\b\s*[:,.—–-]|switching (?:gears|topics|tasks)\b"
+    r"|let'?s (?:switch|move on) to"
+    r" (?:a |an )?(?:different|another|new|separate|unrelated)\b|(?:on to"
+    r"|now) (?:for )?(?:something"
     r" (?:completely |entirely |totally )?(?:different|else))\b|unrelated(?:ly)?[,:]"
-    r"|change of (?:topic|subject)\b|(?:forget|leave) (?:all )?that (?:for now)?[,.] (?:new|next)\b)"
-    r"|\A(?:好的?|嗯|那么?|接下来|现在|行)?[，,。！]?\s*(?:换个|换一个|开始(?:一个)?新的?|新的?|下一个|另一个|另外一个)"
+    r"|change of (?:topic|subject)\b|(?:forget|leave) (?:all )?that (?:for now)?[,.]"
+    r" (?:new|next)\b)"
+    r"|\A(?:好的?|嗯|那么?|接下来|现在|行)?[，,。！]?\s*(?:换个|换一个"
+    r"|开始(?:一个)?新的?|新的?|下一个|另一个|另外一个)"
     r"(?:话题|任务|需求|课题|工作)[，,：:。！]",
     re.IGNORECASE,
 )
@@ -34,12 +38,14 @@ _BACK = re.compile(
     r"\A\W*(?:(?:ok(?:ay)?|great|thanks?|now|so|alright|good|and|let'?s|can we|please)[,.!]?\s+)*"
     r"(?:(?:go(?:ing)?|get(?:ting)?|come|coming|switch(?:ing)?|return(?:ing)?|turn) back to|back to"
     r"|return(?:ing)? to|resume|pick up|continue with)\s+(?P<en>.{3,160})"
-    r"|\A(?:好的?|嗯|那么?|现在|行)?[，,。！]?\s*(?:我们)?(?:回到|继续(?:做)?(?:之前|刚才|原来)的?|接着(?:做)?(?:之前|刚才"
+    r"|\A(?:好的?|嗯|那么?|现在|行)?[，,。！]?\s*(?:我们)?(?:回到"
+    r"|继续(?:做)?(?:之前|刚才|原来)的?|接着(?:做)?(?:之前|刚才"
     r"|原来)的?|切回)(?P<zh>.{2,60})",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
-    r"\A\W*(?:and|also|but|yes|yep|no|it|that|this|these|those|then|ok|so|still|again|continue|go on"
+    r"\A\W*(?:and|also|but|yes|yep|no|it|that|this|these|those|then|ok|so|still"
+    r"|again|continue|go on"
     r"|keep|same|the (?:above|same|rest)|there|he|she|they|why|any|other|what about|how about)\b"
     r"|\A\W*(?:还|也|但|是的|不|这|那|它|然后|继续|再|同样)",
     re.IGNORECASE,

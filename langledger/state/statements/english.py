@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from langledger.state.statements.grammar import Grammar, Rule
 
 __all__ = ["ENGLISH"]
@@ -18,7 +16,9 @@ _DOING = (
     r"using|adding|writing|changing|creating|touching|committing|running|editing|putting|making"
     r"|pushing|removing|deleting|guessing|assuming|asking|inventing|mocking|importing|generating"
 )
-_VAGUE = r"(?:it|this|that|so|them|these|those|one|both|all)(?:\s+(?:now|then|please|first))?\s*[.!]*\Z"
+_VAGUE = (
+    r"(?:it|this|that|so|them|these|those|one|both|all)(?:\s+(?:now|then|please|first))?\s*[.!]*\Z"
+)
 _NO_THINGS = (
     r"(?:emojis?|comments|mocks?|(?:new |external |third[- ]party |extra |additional |more )"
     r"?(?:dependenc\w+|librar\w+|packages|abstractions?|files?|flags?|config\w*)|console\.?logs?"
@@ -40,78 +40,236 @@ _CONVENTIONS = (
     ),
     Rule("convention", rf"(?:stop|quit|no more)\s+(?:{_DOING})\s+\S", 0.9),
     Rule("convention", r"(?:don'?t|do not|never) forget (?:to|that|the)\b", 0.85),
-    Rule("convention", r"always\s+(?!(?:get|got|have|had|been|the case|wanted|thought|fail)\b)[a-z]", 0.9),
+    Rule(
+        "convention",
+        r"always\s+(?!(?:get|got|have|had|been|the case|wanted|thought|fail)\b)[a-z]",
+        0.9,
+    ),
     Rule("convention", r"(?:make sure|be sure|ensure)(?:,? (?:that|to|you))?\s+\S+\s+\S+", 0.8),
     Rule(
         "convention",
-        rf"(?:from now on|going forward|from here on|in (?:the )?future|for (?:all )?future \w+"
+        r"(?:from now on|going forward|from here on|in (?:the )?future|for (?:all )?future \w+"
         r"|at all times|under no circumstances|whatever you do)\b.{6,}",
         0.95,
     ),
     Rule(
         "convention",
-        r"(?:every time|each time|whenever|before (?:you|each|every|any)|after (?:you|each|every|any))"
-        r"\b[^,]{3,80},\s*(?:please\s+)?(?:always|never|run|use|check|add|do not|don'?t|ask|make sure"
+        r"(?:every time|each time|whenever|before (?:you|each|every|any)|after (?:you"
+        r"|each|every|any))"
+        r"\b[^,]{3,80},\s*(?:please\s+)?(?:always|never|run|use|check|add|do not|don'?t"
+        r"|ask|make sure"
         r"|update|write|you must|you should)\b",
         0.9,
     ),
-    Rule("convention", r"(?:when|whenever|if) (?:you \w+|\w+ing)\b[^,?]{2,80},\s*(?:please\s+)?(?:always|never|use|make sure|do not|don'?t|ask me|stop and|run)\s+\S{3,}", 0.85),
-    Rule("convention", r"you (?:must|have to|should (?:always|never)|shall|may not|must not|mustn'?t|"
-         r"are (?:not )?allowed to|can only|should only|may only|are forbidden to|should not|"
-         r"shouldn'?t|cannot|can'?t) (?!be (?:serious|right|kidding)|see|believe|imagine|expect)\w", 0.85),
-    Rule("convention", rf"{_SUBJECT}\b[^,.:]{{0,50}}\b(?:must|should) (?:always|never|not|only|stay|remain"
-         r"|be (?:kept|written|named|prefixed|in (?:english|chinese|snake|camel|kebab)))\b", 0.8),
-    Rule("convention", r"(?:your|each|every|all) (?:response|answer|reply|commit|test|function|change|pr|file)"
-         r"s?\b[^,.:]{0,40}\b(?:must|should|has to|have to|needs? to)\b", 0.8),
-    Rule("convention", r"(?:only use|use only|use)\s+[^,.;]{1,60}?,?\s+(?:instead of|rather than|not|over)\s+\S", 0.9),
-    Rule("convention", r"(?:prefer|stick (?:to|with)|adhere to|conform to|comply with)\s+[\w`\"]", 0.85),
-    Rule("convention", r"only (?:use|change|edit|touch|modify|run|write|commit|import)\s+[\w`\"]", 0.85),
-    Rule("convention", r"(?:i|we)(?:'d| would)? (?:always|never)\s+(?:want|use|write|commit|put|name|do|run|push|merge|import)\b", 0.8),
-    Rule("convention", r"(?:i|we) (?:do not|don'?t|never) want (?:to (?:see|have)|you to|any|a|an|the|that)\b.{4,}", 0.85),
-    Rule("convention", r"(?:i|we)(?:'d| would)? (?:strongly |much )?prefer (?!not to say|to wait|(?:that|this|it)\W*\Z)\S.{3,}", 0.8),
-    Rule("convention", r"(?:our|the|one|a|new|another|house|general|overriding|project) (?:\w+ )?(?:convention|rule|policy|directive|guideline)s?\s*(?:is|are|here is|:)\s*\S", 0.9),
+    Rule(
+        "convention",
+        r"(?:when|whenever|if) (?:you \w+|\w+ing)\b[^,?]{2,80},\s*(?:please\s+)?(?:alway"
+        r"s|never|use|make sure|do not|don'?t|ask me|stop and|run)\s+\S{3,}",
+        0.85,
+    ),
+    Rule(
+        "convention",
+        r"you (?:must|have to|should (?:always|never)|shall|may not|must not|mustn'?t|"
+        r"are (?:not )?allowed to|can only|should only|may only|are forbidden to|should not|"
+        r"shouldn'?t|cannot|can'?t) (?!be (?:serious|right|kidding)|see|believe|imagine|expect)\w",
+        0.85,
+    ),
+    Rule(
+        "convention",
+        rf"{_SUBJECT}\b[^,.:]{{0,50}}\b(?:must|should) (?:always|never|not|only|stay|remain"
+        r"|be (?:kept|written|named|prefixed|in (?:english|chinese|snake|camel|kebab)))\b",
+        0.8,
+    ),
+    Rule(
+        "convention",
+        r"(?:your|each|every|all) (?:response|answer|reply|commit|test|function|change|pr|file)"
+        r"s?\b[^,.:]{0,40}\b(?:must|should|has to|have to|needs? to)\b",
+        0.8,
+    ),
+    Rule(
+        "convention",
+        r"(?:only use|use only|use)\s+[^,.;]{1,60}?,?\s+(?:instead of|rather than|not|over)\s+\S",
+        0.9,
+    ),
+    Rule(
+        "convention",
+        r"(?:prefer|stick (?:to|with)|adhere to|conform to|comply with)\s+[\w`\"]",
+        0.85,
+    ),
+    Rule(
+        "convention",
+        r"only (?:use|change|edit|touch|modify|run|write|commit|import)\s+[\w`\"]",
+        0.85,
+    ),
+    Rule(
+        "convention",
+        r"(?:i|we)(?:'d| would)? (?:always|never)\s+(?:want|use|write|commit|put|name"
+        r"|do|run|push|merge|import)\b",
+        0.8,
+    ),
+    Rule(
+        "convention",
+        r"(?:i|we) (?:do not|don'?t|never) want (?:to (?:see|have)|you to|any|a|an|the"
+        r"|that)\b.{4,}",
+        0.85,
+    ),
+    Rule(
+        "convention",
+        r"(?:i|we)(?:'d| would)? (?:strongly |much )?prefer (?!not to say|to wait"
+        r"|(?:that|this|it)\W*\Z)\S.{3,}",
+        0.8,
+    ),
+    Rule(
+        "convention",
+        r"(?:our|the|one|a|new|another|house|general|overriding"
+        r"|project) (?:\w+ )?(?:convention|rule|policy|directive|guideline)s?\s*(?:is"
+        r"|are|here is|:)\s*\S",
+        0.9,
+    ),
     Rule("convention", r"(?:rule|convention|policy|requirement|constraint)\s*:\s*\S.{5,}", 0.85),
-    Rule("convention", rf"no {_NO_THINGS}\b(?!.*\b(?:found|needed|left|remain|were|was|are|is)\b)", 0.85),
-    Rule("convention", r"keep (?:the |your |all |it |them |every |each |existing |commit |answers?|responses?|functions?|files?|public |code|signatures?|api)[^,;]{0,80}?\b(?:short|small|concise|brief|simple|minimal|as[- ]is|unchanged|intact|stable|compatible|under \d+|below \d+|private|pure|terse|in sync|alphabetical|sorted|consistent)\b", 0.8),
-    Rule("convention", r"(?:leave|keep) [^,.;]{2,60} (?:alone|untouched|unchanged|as[- ](?:it )?is|intact)\b", 0.85),
+    Rule(
+        "convention",
+        rf"no {_NO_THINGS}\b(?!.*\b(?:found|needed|left|remain|were|was|are|is)\b)",
+        0.85,
+    ),
+    Rule(
+        "convention",
+        r"keep (?:the |your |all |it |them |every |each |existing |commit |answers?"
+        r"|responses?|functions?|files?|public |code|signatures?|api)[^,;]{0,80}?\b(?:short"
+        r"|small|concise|brief|simple|minimal|as[- ]is|unchanged|intact|stable|compatible"
+        r"|under \d+|below \d+|private|pure|terse|in sync|alphabetical|sorted"
+        r"|consistent)\b",
+        0.8,
+    ),
+    Rule(
+        "convention",
+        r"(?:leave|keep) [^,.;]{2,60} (?:alone|untouched|unchanged|as[- ](?:it )?is|intact)\b",
+        0.85,
+    ),
 )
 
 _DECISIONS = (
-    Rule("decision", rf"let'?s (?:not|go with|use|keep|stick (?:with|to)|switch to|drop|skip|adopt|call|name|put|store|rename|have|move(?! to| on))\s+(?!{_VAGUE})(?!a look)\S.{{2,}}", 0.8),
-    Rule("decision", r"(?:i|we)(?:'ve| have)? (?:decided|chose|chosen|agreed|settled|opted)(?: (?:to|on|for|that|not to|against|upon))\s+(?!nothing|anything|yet)\S", 0.9),
-    Rule("decision", r"(?:i|we)(?:'m| am|'re| are|'ll| will) (?:going (?:to (?:use|go with|keep|drop|switch to|stick with)|with)|use|go with|keep|stick with|adopt|drop|switch to|support|target|ship)\s+(?!going)\S.{2,}", 0.75),
+    Rule(
+        "decision",
+        r"let'?s (?:not|go with|use|keep|stick (?:with|to)|switch to|drop|skip|adopt"
+        rf"|call|name|put|store|rename|have|move(?! to| on))\s+(?!{_VAGUE})(?!a look)\S.{{2,"
+        r"}",
+        0.8,
+    ),
+    Rule(
+        "decision",
+        r"(?:i|we)(?:'ve| have)? (?:decided|chose|chosen|agreed|settled|opted)(?: (?:to"
+        r"|on|for|that|not to|against|upon))\s+(?!nothing|anything|yet)\S",
+        0.9,
+    ),
+    Rule(
+        "decision",
+        r"(?:i|we)(?:'m| am|'re| are|'ll| will) (?:going (?:to (?:use|go with|keep|drop"
+        r"|switch to|stick with)|with)|use|go with|keep|stick with|adopt|drop|switch to"
+        r"|support|target|ship)\s+(?!going)\S.{2,}",
+        0.75,
+    ),
     Rule("decision", rf"(?:go|going|went) with\s+(?!{_VAGUE})\S", 0.85),
-    Rule("decision", r"(?:choose|pick|take)\s+(?:option|the (?:first|second|third|last)|approach|variant|number)\b.*", 0.85),
-    Rule("decision", r"(?:option|approach|variant|plan) (?:\d|[a-e]|one|two|three)\b(?=\s*(?:[,.!]|\Z|please|is (?:good|fine|better|best)|seems (?:good|best|better)|sounds|it is|looks good|works))", 0.8),
+    Rule(
+        "decision",
+        r"(?:choose|pick|take)\s+(?:option|the (?:first|second|third|last)|approach"
+        r"|variant|number)\b.*",
+        0.85,
+    ),
+    Rule(
+        "decision",
+        r"(?:option|approach|variant|plan) (?:\d|[a-e]|one|two|three)\b(?=\s*(?:[,.!]"
+        r"|\Z|please|is (?:good|fine|better|best)|seems (?:good|best|better)|sounds|it is"
+        r"|looks good|works))",
+        0.8,
+    ),
     Rule("decision", r"(?:final )?decision\s*:\s*\S.{4,}", 0.95),
-    Rule("decision", r"(?:i|we) want (?:this|it|the \w+) to (?:be|use|stay|live|remain)\b.{3,}", 0.7),
+    Rule(
+        "decision", r"(?:i|we) want (?:this|it|the \w+) to (?:be|use|stay|live|remain)\b.{3,}", 0.7
+    ),
     Rule("decision", r"(?:the )?\w+ (?:it|one|version|name) (?:shall|will) be\s+\S", 0.7),
 )
 
 _CORRECTIONS = (
-    Rule("convention", r"(?:use|make it|it should be|it must be|it'?s|that should be|should be|call it|name it|put it|change (?:it|that) (?:to|back)|set it to|keep it|go with|switch (?:back )?to|rename it to|revert to)\s+\S.{1,}", 0.8),
+    Rule(
+        "convention",
+        r"(?:use|make it|it should be|it must be|it'?s|that should be|should be|call it"
+        r"|name it|put it|change (?:it|that) (?:to|back)|set it to|keep it|go with"
+        r"|switch (?:back )?to|rename it to|revert to)\s+\S.{1,}",
+        0.8,
+    ),
     Rule("convention", r"\S.{1,80}?\bshould (?:be|go|live|use|stay|return|have)\s+\S.{1,}", 0.75),
 )
 
 _QUESTIONS = (
-    Rule("question", r"(?:open question|question for later|still open|to be (?:decided|clarified|determined|discussed)|tbd|undecided|unresolved)\b\s*[:—-]?\s*\S.{3,}", 0.9),
-    Rule("question", r"(?!if\b|when\b|while\b).{0,80}\b(?:is|are|remains?) (?:still )?(?:tbd|undecided|to be (?:decided|determined|clarified)|an open question|up for (?:debate|discussion)|unresolved)\b", 0.9),
-    Rule("question", r"(?:we|i) (?:still )?(?:need|have|must) to (?:decide|figure out|agree on|settle|clarify|determine|find out)\s+(?:whether|which|how|what|who|where|when|if|on|the|about)\b.{3,}", 0.85),
-    Rule("question", r"(?:we|i) (?:haven'?t|have not|did ?n[o']t|do ?n[o']t) (?:yet )?(?:decided?|settled?|agreed?|figured out|know yet)\b.{4,}", 0.85),
+    Rule(
+        "question",
+        r"(?:open question|question for later|still open|to be (?:decided|clarified"
+        r"|determined|discussed)|tbd|undecided|unresolved)\b\s*[:—-]?\s*\S.{3,}",
+        0.9,
+    ),
+    Rule(
+        "question",
+        r"(?!if\b|when\b|while\b).{0,80}\b(?:is|are|remains?) (?:still )?(?:tbd"
+        r"|undecided|to be (?:decided|determined|clarified)|an open question|up for (?:debate"
+        r"|discussion)|unresolved)\b",
+        0.9,
+    ),
+    Rule(
+        "question",
+        r"(?:we|i) (?:still )?(?:need|have|must) to (?:decide|figure out|agree on"
+        r"|settle|clarify|determine|find out)\s+(?:whether|which|how|what|who|where|when|if|on"
+        r"|the|about)\b.{3,}",
+        0.85,
+    ),
+    Rule(
+        "question",
+        r"(?:we|i) (?:haven'?t|have not|did ?n[o']t|do ?n[o']t) (?:yet )?(?:decided?"
+        r"|settled?|agreed?|figured out|know yet)\b.{4,}",
+        0.85,
+    ),
 )
 
 _DEFINITIONS = (
     Rule("definition", r"by [\"'`“]?[\w /.-]{1,40}[\"'`”]?,? (?:i|we) mean\s+\S.{3,}", 0.9),
-    Rule("definition", r"(?:an? |the |our )?[\"'`“][^\"'`”]{1,40}[\"'`”] (?:means|stands for|refers to|is short for|is our (?:name|term|word) for|is defined as)\s+\S.{3,}", 0.9),
-    Rule("definition", r"(?!(?:this|that|it|which|what|who|and|so|he|she|they|i|we|there)\b)(?:an? |the |our )?[\w.-]+(?: [\w.-]+){0,2} (?:stands for|refers to|is short for|is our (?:name|term|word) for|is defined as)\s+\S.{3,}", 0.8),
+    Rule(
+        "definition",
+        r"(?:an? |the |our )?[\"'`“][^\"'`”]{1,40}[\"'`”] (?:means|stands for|refers to"
+        r"|is short for|is our (?:name|term|word) for|is defined as)\s+\S.{3,}",
+        0.9,
+    ),
+    Rule(
+        "definition",
+        r"(?!(?:this|that|it|which|what|who|and|so|he|she|they|i|we|there)\b)(?:an? "
+        r"|the |our )?[\w.-]+(?: [\w.-]+){0,2} (?:stands for|refers to|is short for"
+        r"|is our (?:name|term|word) for|is defined as)\s+\S.{3,}",
+        0.8,
+    ),
 )
 
 _REVOKED = (
-    r"(?:you|we) (?:can|may|could|are (?:now )?(?:free|allowed) to)(?: now| again)* (?P<what>.{3,120}?)(?: again| now| after all)[.!]?\Z",
-    r"(?:forget|ignore|drop|scrap|disregard|cancel|lift|undo|revoke)(?: about)? (?:the |my |our |that |what i said about )+(?P<what>.{3,120}?)(?: (?:rule|restriction|requirement|constraint|convention|decision|idea|limit|ban))?(?: (?:now|again|i (?:gave|mentioned|set).*|from (?:before|earlier)))?[.!]?\Z",
-    r"(?:you|we) (?:no longer (?:need|have) to|don'?t (?:need|have) to) (?P<what>.{3,120}?)(?: any ?more| any longer| now)?[.!]?\Z",
-    r"(?P<what>.{3,80}?) (?:is|are) (?:now )?(?:allowed|fine|ok|okay|permitted|possible)(?: again| now| after all)[.!]?\Z",
-    r"(?P<what>.{3,80}?) (?:no longer applies|is no longer (?:needed|valid|required)|is off the table|doesn'?t apply any ?more)[.!]?\Z",
+    (
+        r"(?:you|we) (?:can|may|could|are (?:now )?(?:free|allowed) to)(?: now"
+        r"| again)* (?P<what>.{3,120}?)(?: again| now| after all)[.!]?\Z"
+    ),
+    (
+        r"(?:forget|ignore|drop|scrap|disregard|cancel|lift|undo"
+        r"|revoke)(?: about)? (?:the |my |our |that |what i said about )+(?P<what>.{3,120}?)(?: (?:rule"
+        r"|restriction|requirement|constraint|convention|decision|idea|limit|ban))?(?: (?:now"
+        r"|again|i (?:gave|mentioned|set).*|from (?:before|earlier)))?[.!]?\Z"
+    ),
+    (
+        r"(?:you|we) (?:no longer (?:need|have) to|don'?t (?:need"
+        r"|have) to) (?P<what>.{3,120}?)(?: any ?more| any longer| now)?[.!]?\Z"
+    ),
+    (
+        r"(?P<what>.{3,80}?) (?:is|are) (?:now )?(?:allowed|fine|ok|okay|permitted"
+        r"|possible)(?: again| now| after all)[.!]?\Z"
+    ),
+    (
+        r"(?P<what>.{3,80}?) (?:no longer applies|is no longer (?:needed|valid"
+        r"|required)|is off the table|doesn'?t apply any ?more)[.!]?\Z"
+    ),
 )
 
 ENGLISH = Grammar(
@@ -119,32 +277,57 @@ ENGLISH = Grammar(
     corrections=_CORRECTIONS,
     revocations=_REVOKED,
     lead=(
-        r"(?:note(?:,? however,?)? that|ok(?:ay)?|k|yes|yeah|yep|also|and|please|pls|so|well|but|oh|hmm+|btw|fyi|actually|great"
-        r"|good|perfect|thanks|thank you|sure|right|note|nb|important|remember|reminder|one (?:more|last) thing"
-        r"|then|now|first|finally|again|ah|hey|hi|sorry|additionally|furthermore|in addition|otherwise|fine"
-        r"|just|simply|for now|in general|as always|as a rule|by the way|in this (?:repo|project|codebase|file)"
-        r"|for (?:this|the) (?:repo|project|task|feature|pr)|you should|i want you to|i need you to|i'd like you to"
-        r"|could you please|can you please|i think (?=we should|you should)|important note|critical|warning)"
+        r"(?:note(?:,? however,?)? that|ok(?:ay)?|k|yes|yeah|yep|also|and|please|pls|so"
+        r"|well|but|oh|hmm+|btw|fyi|actually|great"
+        r"|good|perfect|thanks|thank you|sure|right|note|nb|important|remember|reminder"
+        r"|one (?:more|last) thing"
+        r"|then|now|first|finally|again|ah|hey|hi|sorry|additionally|furthermore"
+        r"|in addition|otherwise|fine"
+        r"|just|simply|for now|in general|as always|as a rule|by the way"
+        r"|in this (?:repo|project|codebase|file)"
+        r"|for (?:this|the) (?:repo|project|task|feature|pr)|you should|i want you to"
+        r"|i need you to|i'd like you to"
+        r"|could you please|can you please|i think (?=we should|you should)"
+        r"|important note|critical|warning)"
         r"(?:\s*[,.:!;—–-]+\s*|\s+)"
     ),
     correcting=(
-        r"\A(?:(?:no+|nope)(?=\s*[,.!;:—–-]|\s+(?:use|it|that|do|don'?t|not|the|i|we|make|put|call|keep)\b)|wrong|not like that|that'?s (?:wrong|not (?:right|what|correct|it))|actually|instead"
-        r"|correction|i meant|i said|rather|not what i (?:wanted|asked|meant)|on second thought|scratch that"
+        r"\A(?:(?:no+|nope)(?=\s*[,.!;:—–-]|\s+(?:use|it|that|do|don'?t|not|the|i|we"
+        r"|make|put|call|keep)\b)|wrong|not like that|that'?s (?:wrong|not (?:right|what"
+        r"|correct|it))|actually|instead"
+        r"|correction|i meant|i said|rather|not what i (?:wanted|asked|meant)"
+        r"|on second thought|scratch that"
         r"|change of plan|i changed my mind)\b[\s,.:!;—–-]*"
     ),
     refused=(
-        r"\b(?:when|if|and|or|to|the|of|with|for|that)\s*\Z|\A[^()]*\)|[\[<{][^\]>}]*[\]>}]\W*\Z|:\s*\Z|\?[\"')\s]*\Z|\A(?:what|why|how|who|when(?! you \w+| \w+ing)|where|which|whose|is|are|was|were|does|did|has|can|could"
-        r"|would|will|should|shall|may|might|am|do (?:you|we|i|they)|if (?:we|you|i|they) (?:ever |were |had "
-        r"|could|would)|suppose|imagine|what if|maybe|perhaps|possibly|i (?:wonder|guess|assume|suspect|hope"
+        r"\b(?:when|if|and|or|to|the|of|with|for|that)\s*\Z|\A[^()]*\)"
+        r"|[\[<{][^\]>}]*[\]>}]\W*\Z|:\s*\Z|\?[\"')\s]*\Z|\A(?:what|why|how|who"
+        r"|when(?! you \w+| \w+ing)"
+        r"|where|which|whose|is|are|was|were|does|did|has|can|could"
+        r"|would|will|should|shall|may|might|am|do (?:you|we|i|they)|if (?:we|you|i"
+        r"|they) (?:ever |were |had "
+        r"|could|would)|suppose|imagine|what if|maybe|perhaps|possibly|i (?:wonder"
+        r"|guess|assume|suspect|hope"
         r"|wish)|not sure|unless|e\.g|for example|for instance|example|like when|ideally)\b"
-        r"|\b(?:might|maybe|perhaps|could (?:also|maybe|possibly|perhaps)|not sure (?:if|whether)|i'?m not sure"
-        r"|hypothetical\w*|in theory|yesterday|last (?:week|month|year|time)|used to|said (?:that|to)|says"
-        r"|told (?:me|us|him|her|them)|asked (?:me|us|him|her)|according to|complain\w*|claim(?:s|ed)?|wrote"
-        r"|the (?:docs?|documentation|readme|article|blog|error|message|log|output|comment|issue|ticket"
-        r"|linter|compiler|customer|client) (?:says?|states?|reads?|tells?|suggests?|recommends?|claims?)"
+        r"|\b(?:might|maybe|perhaps|could (?:also|maybe|possibly|perhaps)"
+        r"|not sure (?:if|whether)|i'?m not sure"
+        r"|hypothetical\w*|in theory|yesterday|last (?:week|month|year|time)|used to"
+        r"|said (?:that|to)|says"
+        r"|told (?:me|us|him|her|them)|asked (?:me|us|him|her)|according to|complain\w*"
+        r"|claim(?:s|ed)?|wrote"
+        r"|the (?:docs?|documentation|readme|article|blog|error|message|log|output"
+        r"|comment|issue|ticket"
+        r"|linter|compiler|customer|client) (?:says?|states?|reads?|tells?|suggests?"
+        r"|recommends?|claims?)"
         r"|joking|kidding|just curious|would (?:it|that) be|lol)\b"
     ),
-    instead=r"(?:instead of|rather than|,\s*not)\s+(?!(?:it|that|this|them)\b)(?P<old>[^,.;]{2,60})",
-    clause=r"(?:[,;]|\s+(?:and|but)|\s+[—–-])\s+(?:and |but |please |also )*(?=(?:don'?t|do not|never|always|make sure)\b)",
+    instead=(
+        r"(?:instead of|rather than|,\s*not)\s+(?!(?:it|that|this"
+        r"|them)\b)(?P<old>[^,.;]{2,60})"
+    ),
+    clause=(
+        r"(?:[,;]|\s+(?:and|but)|\s+[—–-])\s+(?:and |but |please |also )*(?=(?:don'?t"
+        r"|do not|never|always|make sure)\b)"
+    ),
     unfit=r"\A.{0,12}\Z",
 )

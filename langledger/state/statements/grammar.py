@@ -78,8 +78,10 @@ class Grammar:
         yield sentence, sentence
         if (found := after_reason(sentence)) is not None:
             yield found, sentence
-        if clause := self._pattern(self.clause).search(sentence, 8):
-            yield sentence[clause.end() :], sentence[clause.end() :]
+        clause = self._pattern(self.clause).search(sentence, 8)
+        rest = sentence[clause.end() :] if clause else ""
+        if rest and rest.count(")") == rest.count("("):  # else it stood within brackets
+            yield rest, rest
 
     def _noted(self, rule: Rule, text: str, *, corrects: bool, at: tuple[int, int]) -> Noted | None:
         what, why = parted(text)

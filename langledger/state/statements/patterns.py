@@ -25,31 +25,45 @@ MOST_OF_MESSAGE = 24
 _MOST_AGENT = 3
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _DECIDES = re.compile(
-    r"\A(?:so |therefore,? |decision: |for this,? )?(?:i|we)(?:'ve| have|'m| am|'ll| will)? ?(?:decided|chose|opted"
-    r"|settled on|went with|going with|go with|picked)\b(?=.*\b(?:because|since|so that|due to|rather"
+    r"\A(?:so |therefore,? |decision: |for this,? )?(?:i|we)(?:'ve| have|'m| am|'ll"
+    r"| will)? ?(?:decided|chose|opted"
+    r"|settled on|went with|going with|go with|picked)\b(?=.*\b(?:because|since"
+    r"|so that|due to|rather"
     r" than|instead of|to avoid|as (?:it|this|that|they)\b)\b)|\A(?:final )?decision\s*:\s*\S.{6,}"
-    r"|\A(?:因此|所以)?(?:我|我们)?(?:决定|选择|选用|决定采用)(?:了)?(?=.*(?:因为|由于|以避免|而不是|而非)).{4,}"
+    r"|\A(?:因此|所以)?(?:我|我们)?(?:决定|选择|选用|决定采用)(?:了)?(?=.*(?:因为"
+    r"|由于|以避免|而不是|而非)).{4,}"
     r"|\A(?:最终)?决定[：:]\s*\S.{4,}",
     re.IGNORECASE,
 )
 _UNDECIDED = re.compile(
-    r"\?|\b(?:could|might|would|if you|unless|should we|let me know|maybe|perhaps|haven't|not yet)\b"
+    r"\?|\b(?:could|might|would|if you|unless|should we|let me know|maybe|perhaps"
+    r"|haven't|not yet)\b"
     r"|如果|可能|或许|是否|吗",
     re.IGNORECASE,
 )
-_MAY_DECIDE = re.compile(r"decided|decision|chose|opted|settled on|went with|go(?:ing)? with|picked|决定|选择|选用", re.I)
+_MAY_DECIDE = re.compile(
+    r"decided|decision|chose|opted|settled on|went with|go(?:ing)? with|picked|决定|选择|选用",
+    re.IGNORECASE,
+)
 _OFFER = re.compile(
-    r"\A(?:so,? |ok,? |and |or |but )*(?:would you like|do you want|want me|shall (?:i|we)|should (?:i|we) (?:also|go"
-    r"|proceed|continue|start|commit|push|do|create|implement|fix|make|move|apply|run|add)|can i|may i|could i|is"
-    r" there anything|anything else|does (?:that|this) (?:sound|look|work|make|help|match|seem)|do you (?:have any|need"
-    r" anything|agree)|sounds? good|ready|ok(?:ay)?\?|how can i|how (?:does|do) (?:that|this) (?:sound|look)"
-    r"|what (?:would|do) you (?:like|want|think|say)|what'?s next|what should i do next|any (?:other|more|questions"
-    r"|thoughts)|is (?:that|this) (?:ok|okay|what|fine|correct)|right\?|why\b|you know|guess|can you believe)"
+    r"\A(?:so,? |ok,? |and |or |but )*(?:would you like|do you want|want me"
+    r"|shall (?:i|we)|should (?:i|we) (?:also|go"
+    r"|proceed|continue|start|commit|push|do|create|implement|fix|make|move|apply"
+    r"|run|add)|can i|may i|could i|is"
+    r" there anything|anything else|does (?:that|this) (?:sound|look|work|make|help"
+    r"|match|seem)|do you (?:have any|need"
+    r" anything|agree)|sounds? good|ready|ok(?:ay)?\?|how can i|how (?:does"
+    r"|do) (?:that|this) (?:sound|look)"
+    r"|what (?:would|do) you (?:like|want|think|say)|what'?s next"
+    r"|what should i do next|any (?:other|more|questions"
+    r"|thoughts)|is (?:that|this) (?:ok|okay|what|fine|correct)|right\?|why\b"
+    r"|you know|guess|can you believe)"
     r"|(?:需要我|要我|要不要我|是否需要我|还有(?:什么|其他)|可以吗|好吗|行吗|怎么样)",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"\A(?:also,? |and |or |so,? |first,? |second,? |q\d*[:.)] ?|question:? )*(?:which|what|where|who|when|how|should|is|are|does|do|did"
+    r"\A(?:also,? |and |or |so,? |first,? |second,? |q\d*[:.)] ?"
+    r"|question:? )*(?:which|what|where|who|when|how|should|is|are|does|do|did"
     r"|has|have|can|could you (?:confirm|clarify|tell|share|provide|specify)|will)\b.{8,240}\?\Z"
     r"|.{4,100}(?:哪|什么|怎么|如何|是否|还是|多少|谁|吗|呢).{0,60}[？?]\Z",
     re.IGNORECASE,

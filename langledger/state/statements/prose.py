@@ -26,7 +26,8 @@ _CODE = re.compile(
 )
 _LOG = re.compile(
     r"^\s*(?:\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[?(?:error|warn(?:ing)?|info|debug|trace|fatal)\b"
-    r"[\]:]|traceback|file \"|at \S+ ?\(|\w*(?:error|exception): |e {3}|npm |make[:\[]|stderr|stdout"
+    r"[\]:]|traceback|file \"|at \S+ ?\(|\w*(?:error|exception): |e {3}|npm "
+    r"|make[:\[]|stderr|stdout"
     r"|fail(?:ed)?[: ]|pass(?:ed)?[: ]|exit code)",
     re.IGNORECASE,
 )
@@ -35,7 +36,9 @@ _END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*A-Za-z0-9\u00c0-\u024f])"
     r"|(?<=[。！？；!?])\s*(?=[\u3400-\u9fff])|(?<=[。！？；])\s*"
 )
-_ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig)\.)\Z", re.I)
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig)\.)\Z", re.IGNORECASE
+)
 _EMPHASIS = re.compile(r"\*\*|(?<!\w)__|__(?!\w)")
 
 

@@ -22,7 +22,9 @@ _NAMES = re.compile(
     r"|ask(?:the)?(?:user|human)(?:for)?(?:input|clarification)?"
     r"|requestuserinput|get(?:user|human)input|clarifyingquestions?)"
 )
-_PLANS = re.compile(r"(?:exit|submit|present|propose|finish)(?:_?plan)(?:_?mode)?|plan_?ready", re.I)
+_PLANS = re.compile(
+    r"(?:exit|submit|present|propose|finish)(?:_?plan)(?:_?mode)?|plan_?ready", re.IGNORECASE
+)
 _QUESTION_KEYS = ("question", "prompt", "message", "query", "text")
 _NO_ANSWER = re.compile(
     r"\A\W*(?:no response\b|the user (?:doesn't|does not|did not|didn't|declined|dismissed|cancel)"
@@ -34,11 +36,13 @@ _NO_ANSWER = re.compile(
 _CLOSING = re.compile(
     r"\"\.?\s+(?:You can now continue|Read the answers carefully)\b.*\Z", re.DOTALL
 )
-_APPROVED = re.compile(r"\buser has approved\b|\bplan (?:was |has been )?(?:approved|accepted)\b", re.I)
-_REJECTED = re.compile(r"\bnot approved\b|\breject|\bdoesn't want to proceed\b|\bdeclined\b", re.I)
+_APPROVED = re.compile(
+    r"\buser has approved\b|\bplan (?:was |has been )?(?:approved|accepted)\b", re.IGNORECASE
+)
+_REJECTED = re.compile(
+    r"\bnot approved\b|\breject|\bdoesn't want to proceed\b|\bdeclined\b", re.IGNORECASE
+)
 _LONGEST_RESULT = 20_000  # characters
-_LONGEST_QUESTION = 200
-_LONGEST_ANSWER = 400
 _MOST = 2000  # characters of a question that are compared
 
 
@@ -81,7 +85,7 @@ def answered(call: PendingCall, text: str, source: int) -> list[Said]:
 
 
 def answers_in(text: str, questions: Sequence[AskedQuestion]) -> Iterator[tuple[str, str]]:
-    """Yield each question with its answer, both cut to what a line can hold.
+    """Yield each question with its answer, as they stand.
 
     Args:
         text: The result of the call that asked.
@@ -91,9 +95,8 @@ def answers_in(text: str, questions: Sequence[AskedQuestion]) -> Iterator[tuple[
     if _NO_ANSWER.search(text):
         return
     for question, answer in _matched(text, questions):
-        said = one_line(answer, _LONGEST_ANSWER)
-        if said and not _NO_ANSWER.search(said):
-            yield one_line(question, _LONGEST_QUESTION), said
+        if answer.strip() and not _NO_ANSWER.search(answer.strip()):
+            yield question, answer
 
 
 def _decision(what: str, why: str, call: PendingCall, source: int, index: int) -> Noted:

@@ -12,13 +12,14 @@ MAX_WHAT = 280
 MAX_WHY = 200
 
 _WHY = re.compile(
-    r"[\s,;:—–-]+(?:because|since (?!yesterday|last|the last|then|\d)|so that|so (?=(?:we|it|they)\b)"
-    r"|otherwise|in order to|to avoid|as (?=(?:we|it|this|that|they)\b)|due to|the reason (?:is|being)"
-    r"|reason:)\s*|[，,；;。\s]*(?:因为|由于|以免|避免|否则|原因是|为了|这样(?:可以|才|就))",
+    r"[\s,;:—–-]+(?:because|since (?!yesterday|last|the last|then|\d)|so that"
+    r"|so (?=(?:we|it|they)\b)|otherwise|in order to|to avoid|as (?=(?:we|it|this|that|they)\b)"
+    r"|due to|the reason (?:is|being)|reason:)\s*|[，,；;。\s]*(?:因为|由于|以免|避免|否则|原因是|为了|这样(?:可以|才|就))",
     re.IGNORECASE,
 )
 _LEADING_WHY = re.compile(
-    r"\A(?:because|since|due to|因为|由于|为了)\s*(?P<why>[^,，]{4,160})[,，]\s*(?:所以|so\s)?(?P<what>.+)",
+    r"\A(?:because|since|due to|因为|由于|为了)\s*(?P<why>[^,，]{4,160})[,，]\s*"
+    r"(?:所以|so\s)?(?P<what>.+)",
     re.IGNORECASE,
 )
 _FILLS = re.compile(r"\A[\s,.;:!，。；：！、-]+|[\s,;:，；：、-]+\Z")

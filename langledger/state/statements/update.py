@@ -99,7 +99,7 @@ def as_said(
         index=index,
         origin="model" if by_model else ("user" if proposal.quote else "agent"),
         confidence=0.7 if by_model else 1.0,
-        corrects=True if proposal.id else False,
+        corrects=bool(proposal.id),
         instead_of=_named(proposal, state) if proposal.id else "",
     )
 
