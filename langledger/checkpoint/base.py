@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, TypeVar, cast
@@ -32,7 +33,7 @@ from langledger.checkpoint.versions import next_version
 from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
 from langledger.errors import ConfigurationError
-from langledger.operations import Operation, arun, run
+from langledger.operations import Executor, Operation, arun, run
 
 __all__ = ["CACHE_BYTES", "BaseLedgerSaver"]
 
@@ -264,6 +265,22 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         """Return the version after ``current``: a number, or text where the thread has text."""
         del channel
         return next_version(current)
+
+    @property
+    def executor(self) -> Executor:
+        """Runs the database effects."""
+        return self._database
+
+    @property
+    def tenant(self) -> str:
+        """Whose checkpoints are read and written."""
+        return self._tenant
+
+    def apart(self) -> Self:
+        """Return a saver on the same database that remembers nothing this one did."""
+        clone = copy.copy(self)
+        clone._forget()  # noqa: SLF001 - it is one of us
+        return clone
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:
         """Return a saver that allows these types too, as LangGraph asks for in strict mode."""
