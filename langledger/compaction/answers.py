@@ -6,7 +6,8 @@ the user's; and only where a call of a question tool came before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
@@ -16,36 +17,42 @@ from langledger.compaction.transcript import readable_text
 from langledger.state.planned import AskedQuestion
 from langledger.state.statements.questions import answers_in, asks_user, questions_of
 
-__all__ = ["answers_of"]
+__all__ = ["AnswersReader"]
 
 _LONGEST_QUESTION = 200
 _LONGEST_ANSWER = 400
 
 
-def answers_of(messages: Sequence[tuple[int, BaseMessage]]) -> list[Finding]:
-    """Collect the questions that a tool asked the user and that were answered.
+@dataclass(slots=True)
+class AnswersReader:
+    """Collects the questions that a tool asked the user and that were answered.
 
-    Args:
-        messages: Each with its entry's seq, in order.
-
-    Returns:
-        A finding a question, in order; a question that was asked again has its last answer.
+    Attributes:
+        found: A finding a question, in order; a question that was asked again has its last
+            answer.
     """
-    asked: dict[str, tuple[str, list[AskedQuestion]]] = {}
-    found: dict[str, Finding] = {}
-    for seq, message in messages:
+
+    found: dict[str, Finding] = field(default_factory=dict[str, Finding])
+    _asked: dict[str, tuple[str, list[AskedQuestion]]] = field(
+        default_factory=dict[str, tuple[str, list[AskedQuestion]]]
+    )
+
+    def read(self, seq: int, message: BaseMessage) -> bool:
+        """Take in the next message; tell whether it is an answer of the user."""
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
-                asked.pop(call["id"] or "", None)
+                self._asked.pop(call["id"] or "", None)
                 if asks_user(call["name"]):
-                    asked[call["id"] or ""] = call["name"], questions_of(call["args"])
-        elif isinstance(message, ToolMessage) and message.tool_call_id in asked:
-            name, questions = asked.pop(message.tool_call_id)
-            for question, answer in _answers(message, name, questions):
-                found.pop(question, None)
-                text = f"{question} - answered: {answer}"
-                found[question] = Finding(Section.ANSWERS, [seq], f"Asked by {name}", text, seq)
-    return list(found.values())
+                    self._asked[call["id"] or ""] = call["name"], questions_of(call["args"])
+        if not isinstance(message, ToolMessage) or message.tool_call_id not in self._asked:
+            return False
+        name, questions = self._asked.pop(message.tool_call_id)
+        answers = list(_answers(message, name, questions))
+        for question, answer in answers:
+            self.found.pop(question, None)
+            text = f"{question} - answered: {answer}"
+            self.found[question] = Finding(Section.ANSWERS, [seq], f"Asked by {name}", text, seq)
+        return bool(answers)
 
 
 def _answers(

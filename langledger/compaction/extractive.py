@@ -7,34 +7,18 @@ user's own messages are quoted as the user's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import BaseMessage
 
-from langledger.compaction.answers import answers_of
-from langledger.compaction.findings import findings_of
+from langledger.compaction.digest import Digest, Request
 from langledger.compaction.found import Finding, Section
-from langledger.compaction.instructions import rules_of
-from langledger.compaction.sentences import (
-    clip,
-    lines_of,
-    one_line,
-    sentences,
-    split_sentences,
-    words,
-)
-from langledger.compaction.transcript import (
-    is_request,
-    readable_text,
-    request_text,
-    serialise_for_summary,
-    split_for_summary,
-)
+from langledger.compaction.sentences import split_sentences, words
+from langledger.compaction.transcript import serialise_for_summary, split_for_summary
 from langledger.tokens import count_text, count_texts, cut_text
 from langledger.tokens.text import well_formed
 
-__all__ = ["extract_summary", "serialise_for_summary", "split_for_summary"]
+__all__ = ["extract_summary", "serialise_for_summary", "split_for_summary", "summarise_digest"]
 
 _REQUEST_SHARE = 0.5
 _ANSWER_SHARE = 0.2
@@ -45,12 +29,25 @@ _LEAST_PER_REQUEST = 22  # tokens that a shortened request needs to say anything
 _EDGE_WEIGHT = 4  # the first and the newest request get this many times the others' room
 _SAME = 0.75
 _SECTION_SHARE = {Section.WORK: 0.7, Section.ERRORS: 0.35, Section.OPEN: 0.2, Section.COMMANDS: 0.3}
-_SHORT_REPLY = 24  # characters; says little without the question before it
-_LONGEST_REQUEST = 20_000  # characters looked at
 
 
 def extract_summary(messages: Sequence[tuple[int, BaseMessage]], *, max_tokens: int) -> str:
-    """Summarise messages by their own most telling lines.
+    """Summarise messages by their own most telling lines; see :func:`summarise_digest`.
+
+    Args:
+        messages: Each with its entry's seq, in order. Human messages with
+            ``additional_kwargs["synthetic"]`` are not the user's and are left out.
+        max_tokens: The most tokens the summary has.
+    """
+    digest = Digest()
+    digest.extend(messages)
+    return summarise_digest(digest, max_tokens=max_tokens)
+
+
+def summarise_digest(
+    digest: Digest, *, max_tokens: int, covered: Container[int] | None = None
+) -> str:
+    """Summarise a history by its own most telling lines.
 
     All user requests come first: verbatim while there is room, then shortened, the first and
     the newest last. Then come the user's answers to a tool's questions, and rules of the
@@ -58,25 +55,24 @@ def extract_summary(messages: Sequence[tuple[int, BaseMessage]], *, max_tokens: 
     points and commands by score, in the order of the conversation within each kind.
 
     Args:
-        messages: Each with its entry's seq, in order. Human messages with
-            ``additional_kwargs["synthetic"]`` are not the user's and are left out.
+        digest: What was read of the history.
         max_tokens: The most tokens the summary has.
+        covered: The entries to tell of; None: all that were read.
 
     Returns:
         Lines that each end with their source, such as ``[#17]`` or ``[#4, #9]``; empty where there
         is nothing to say or no room to say it.
     """
-    requests, answers = _requests(messages), answers_of(messages)
+    requests, answers = digest.requests(covered), digest.answers(covered)
     told = _fitting(answers, int(max_tokens * _ANSWER_SHARE))
-    seqs = {seq for answer in answers for seq in answer.seqs}
-    findings = findings_of(messages, told=seqs) or ([] if told else _last_resort(messages))
+    findings = digest.findings(covered) or ([] if told else digest.last_resort(covered))
     costs = _costs(findings)
     rest = sum(cost for cost, of in zip(costs, findings, strict=True) if of.score >= _SPARE)
     asked = _request_lines(
         requests, _room_for_requests(len(requests), rest, max_tokens - sum(_costs(told)))
     )
     left = max_tokens - sum(count + 1 for count in count_texts(asked)) - sum(_costs(told))
-    rules = _fitting(rules_of(messages), min(int(max_tokens * _RULE_SHARE), left))
+    rules = _fitting(digest.rules(covered), min(int(max_tokens * _RULE_SHARE), left))
     chosen = _choose(findings, costs, left - sum(_costs(rules)))
     others = sorted((findings[i] for i in chosen), key=lambda of: (of.section, of.seqs[-1]))
     droppable = [*sorted(others, key=lambda of: of.score), *reversed(rules), *told]
@@ -121,47 +117,6 @@ def _join(
 # --- what the user asked ---------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Request:
-    """What the user said, and the question of the assistant that a short reply answers."""
-
-    seqs: list[int]
-    text: str
-    question: str
-    label: str = "The user said"
-
-
-def _requests(messages: Sequence[tuple[int, BaseMessage]]) -> list[_Request]:
-    """Return what the user said, in order, the same words once."""
-    found: dict[tuple[str, str], _Request] = {}
-    before: BaseMessage | None = None
-    for seq, message in messages:
-        if is_request(message) and (text := _shorter(one_line(request_text(message)))):
-            question = _question(before) if len(text) <= _SHORT_REPLY else ""
-            request = found.setdefault((text, question), _Request([], text, question))
-            request.seqs.append(seq)
-        before = message
-    requests = list(found.values())
-    if requests:
-        requests[0].label = "The user asked"
-    return requests
-
-
-def _question(message: BaseMessage | None) -> str:
-    """Return the question a message ends with."""
-    if not isinstance(message, AIMessage):
-        return ""
-    last = next(reversed(sentences(readable_text(message)[-2_000:])), "")
-    return clip(last, 120) if last.endswith(("?", "？")) else ""
-
-
-def _shorter(text: str) -> str:
-    if len(text) <= _LONGEST_REQUEST:
-        return text
-    half = _LONGEST_REQUEST // 2
-    return f"{text[:half]} … {text[-half:]}"
-
-
 def _room_for_requests(number: int, rest: int, max_tokens: int) -> int:
     wanted = max(
         int(max_tokens * _REQUEST_SHARE), max_tokens - rest, (number + 1) * _LEAST_PER_REQUEST
@@ -169,7 +124,7 @@ def _room_for_requests(number: int, rest: int, max_tokens: int) -> int:
     return min(wanted, int(max_tokens * _MOST_FOR_REQUESTS) if rest else max_tokens)
 
 
-def _request_lines(requests: list[_Request], room: int) -> list[str]:
+def _request_lines(requests: list[Request], room: int) -> list[str]:
     """Write each request, shortened where they do not all fit."""
     kept, skipped = _keep_requests(requests, room)
     note = [_skipped_line(skipped)] if skipped else []
@@ -188,12 +143,12 @@ def _request_lines(requests: list[_Request], room: int) -> list[str]:
     return [line for line in (*lines[:1], *note, *lines[1:]) if line]
 
 
-def _skipped_line(skipped: list[_Request]) -> str:
+def _skipped_line(skipped: list[Request]) -> str:
     seqs = [seq for request in skipped for seq in request.seqs]
     return f"- The user sent {len(seqs)} more messages, not quoted here {_refs(seqs)}"
 
 
-def _keep_requests(requests: list[_Request], room: int) -> tuple[list[_Request], list[_Request]]:
+def _keep_requests(requests: list[Request], room: int) -> tuple[list[Request], list[Request]]:
     """Where there is not even a little room for each, keep the first and the newest."""
     most = max(2, room // _LEAST_PER_REQUEST - 1)
     if len(requests) <= most:
@@ -214,12 +169,12 @@ def _shares(costs: list[int], room: int) -> list[int]:
     return shares
 
 
-def _request_line(request: _Request, text: str, *, context: bool = False) -> str:
+def _request_line(request: Request, text: str, *, context: bool = False) -> str:
     asked = f' when asked "{request.question}"' if context and request.question else ""
     return f'- {request.label}{asked}: "{text}" {_refs(request.seqs)}'
 
 
-def _shortened(request: _Request, tokens: int) -> str:
+def _shortened(request: Request, tokens: int) -> str:
     """Keep the first sentences, and the last where a long text leads to it."""
     room = tokens - count_text(_request_line(request, "")) - 2
     if room < 4:
@@ -285,20 +240,3 @@ def _same(new: frozenset[str], known: frozenset[str]) -> bool:
     if any(char.isdigit() for word in new - known for char in word):
         return False
     return len(new & known) >= _SAME * min(len(new), len(known)) > 0
-
-
-def _last_resort(messages: Sequence[tuple[int, BaseMessage]]) -> list[Finding]:
-    """Where nothing stands out, say how each message that is not the user's ends."""
-    found: list[Finding] = []
-    for seq, message in messages:
-        if is_request(message) or message.type in {"human", "system"}:
-            continue
-        last = next(reversed([*lines_of(readable_text(message))]), "")
-        who = (
-            "The assistant wrote"
-            if message.type == "ai"
-            else f"Output of {message.name or 'a tool'}"
-        )
-        if last:
-            found.append(Finding(Section.WORK, [seq], who, clip(one_line(last), 200), seq))
-    return found

@@ -15,6 +15,8 @@ from langledger.compaction.sentences import clip, one_line
 
 __all__ = ["LONGEST", "SPEAKS_FOR_USER", "Finding", "Found", "Key", "Section"]
 
+_AGAIN = 0.3
+
 LONGEST = 320
 """Characters of one line; it also keeps every pattern from long searches."""
 
@@ -50,6 +52,7 @@ class Finding:
         label: Who says it, such as ``The assistant reported``.
         text: What is said, in one line.
         score: The higher, the sooner it is taken; below 1, only where there is room to spare.
+        late: What comes on top of it where it was said last; the earlier, the less.
         run: The command whose output says it, where it is one.
         good: Whether it tells of a success; None where it tells of neither.
     """
@@ -61,6 +64,27 @@ class Finding:
     score: float
     run: str = ""
     good: bool | None = None
+    late: float = 0.0
+    _worths: tuple[tuple[float, float], ...] = ()  # each: a score, and late times the place
+
+    def said_at(self, place: int) -> None:
+        """Note where in the history it is said; the first message is at place 1."""
+        self._worths = ((self.score, self.late * place),)
+
+    def weigh(self, length: int) -> None:
+        """Set the score for a history of so many messages."""
+        if self._worths:
+            self.score = max(score + late / length for score, late in self._worths)
+
+    def merge(self, earlier: Finding) -> None:
+        """Take in what an earlier finding of the same said; said twice, it counts for more."""
+        self.seqs = earlier.seqs + self.seqs
+        own = (*self._worths, *(worth for worth in earlier._worths if self._is_beaten_by(worth)))
+        self._worths = tuple((score + _AGAIN, late) for score, late in own)
+
+    def _is_beaten_by(self, worth: tuple[float, float]) -> bool:
+        """Whether some length of the history makes another worth more than this one's."""
+        return not any(s >= worth[0] and late >= worth[1] for s, late in self._worths)
 
 
 Key: TypeAlias = tuple[Section, str]
@@ -72,6 +96,7 @@ class Found:
     """Findings by section and key, so that what is said again is one finding with a count."""
 
     by_key: dict[Key, Finding] = field(default_factory=dict[Key, Finding])
+    place: int = 0  # of the message that is read
     _by_run: dict[str, set[Key]] = field(default_factory=dict[str, set[Key]])
 
     def add(self, finding: Finding, *, key: str = "") -> Key:
@@ -81,13 +106,13 @@ class Found:
         and the other of a failure, the earlier is taken back.
         """
         finding.text = clip(one_line(finding.text), LONGEST)
+        finding.said_at(self.place)
         place = (finding.section, key or finding.text)
         if len(finding.text) < 3:
             return place
         known = self.by_key.pop(place, None)
         if known is not None and known.good == finding.good:
-            finding.seqs = known.seqs + finding.seqs
-            finding.score = max(known.score, finding.score) + 0.3
+            finding.merge(known)
         self.by_key[place] = finding
         return place
 

@@ -7,7 +7,8 @@ rules bind the work as long as it goes on, so a summary keeps them, as the proje
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from langchain_core.messages import BaseMessage
 
@@ -15,7 +16,7 @@ from langledger.compaction.found import SPEAKS_FOR_USER, Finding, Section
 from langledger.compaction.sentences import clip, sentences
 from langledger.compaction.transcript import injected_text
 
-__all__ = ["rules_of"]
+__all__ = ["RulesReader"]
 
 _BLOCK = re.compile(
     r"<(INSTRUCTIONS|user_instructions|project_instructions)>(.*?)(?:</\1>|\Z)", re.DOTALL
@@ -41,28 +42,28 @@ _CONDITION = re.compile(r"\b(?:unless|if|when|only|until|without)\b|除非|如�
 _LONGEST = 240  # characters
 
 
-def rules_of(messages: Sequence[tuple[int, BaseMessage]]) -> list[Finding]:
-    """Collect the sentences of instruction files that command or forbid something.
+@dataclass(slots=True)
+class RulesReader:
+    """Collects the sentences of instruction files that command or forbid something.
 
-    Args:
-        messages: Each with its entry's seq, in order. Only what a host wrote in the user's
-            place is read.
-
-    Returns:
-        A finding a sentence, in order, the same words once; a plain must or never scores
-        higher than advice, and what comes earlier in a file higher than what comes later.
+    Attributes:
+        found: A finding a sentence, in order, the same words once; a plain must or never
+            scores higher than advice, and what comes earlier in a file higher than what
+            comes later.
     """
-    found: dict[str, Finding] = {}
-    for seq, message in messages:
+
+    found: dict[str, Finding] = field(default_factory=dict[str, Finding])
+
+    def read(self, seq: int, message: BaseMessage) -> None:
+        """Take in the next message; only what a host wrote in the user's place is read."""
         for place, sentence in enumerate(_rules(injected_text(message))):
             score = 2.0 * bool(_STRONG.search(sentence)) + 1.0 / (place + 2)
-            known = found.get(sentence)
+            known = self.found.get(sentence)
             if known is None:
                 label = "Project instructions say"
-                found[sentence] = Finding(Section.RULES, [seq], label, sentence, score)
+                self.found[sentence] = Finding(Section.RULES, [seq], label, sentence, score)
             else:
                 known.seqs.append(seq)
-    return list(found.values())
 
 
 def _rules(text: str) -> Iterator[str]:

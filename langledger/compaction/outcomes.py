@@ -158,58 +158,54 @@ def _argument(arguments: Mapping[str, object], keys: Sequence[str]) -> str:
     return ""
 
 
-def read_calls(found: Found, seq: int, message: AIMessage, recency: float) -> None:
+def read_calls(found: Found, seq: int, message: AIMessage) -> None:
     """Add what a message's calls say of themselves; a tool's bare name says nothing."""
     for call in message.tool_calls:
         name, arguments = call["name"], call["args"]
         if command := _command(arguments):
-            _read_command(found, seq, command, recency)
+            _read_command(found, seq, command)
         elif not _READS.search(name):
             called = _call(name, arguments)
             if called.subject:
                 label = "The assistant called"
-                found.add(Finding(Section.COMMANDS, [seq], label, called.label, recency / 2))
+                found.add(Finding(Section.COMMANDS, [seq], label, called.label, 0.0, late=0.5))
             written = as_json(arguments).replace("\\n", "\n")
             for match in islice(_TODO_IN_CODE.finditer(written), _MOST_TODOS):
                 label = f"Written by {name}"
-                found.add(Finding(Section.OPEN, [seq], label, match[0], 2.0 + recency))
+                found.add(Finding(Section.OPEN, [seq], label, match[0], 2.0, late=1.0))
 
 
-def _read_command(found: Found, seq: int, command: str, recency: float) -> None:
+def _read_command(found: Found, seq: int, command: str) -> None:
     notable = 0.7 * bool(_NOTABLE.search(command))
     score = 0.0 if _SHOWS_FILES.search(command) else 0.8 + notable
     text = f"`{clip(one_line(command), 160)}`"
-    found.add(Finding(Section.COMMANDS, [seq], "The assistant ran", text, score + recency / 2))
+    found.add(Finding(Section.COMMANDS, [seq], "The assistant ran", text, score, late=0.5))
     for message in _COMMIT.findall(f"{command}\n"):
         text = f'"{one_line(message)}"'
-        found.add(Finding(Section.WORK, [seq], "The assistant committed", text, 2.5 + recency))
+        found.add(Finding(Section.WORK, [seq], "The assistant committed", text, 2.5, late=1.0))
 
 
-def read_result(
-    found: Found, seq: int, message: ToolMessage, call: Call | None, recency: float
-) -> None:
+def read_result(found: Found, seq: int, message: ToolMessage, call: Call | None) -> None:
     """Add what a result tells of successes and failures, and take back what it replaces."""
     call = call or Call(message.name or "a tool", "")
     failed = message.status == "error"
     keys: list[Key] = []
     reports = _SUBAGENT.fullmatch(call.name) is not None
     if failed or not (reports or _shows_files(message.name or call.name, call.subject)):
-        keys = _read_lines(found, seq, message, call, recency)
+        keys = _read_lines(found, seq, message, call)
     if failed and not keys:
         line = next(_tool_lines(message), "failed" if call.subject else "")
-        finding = Finding(Section.ERRORS, [seq], _label(call), line, 2.0 + recency, call.run)
+        finding = Finding(Section.ERRORS, [seq], _label(call), line, 2.0, call.run, late=1.0)
         keys = [found.add(finding, key=signature(line))]
     if call.run and not _STILL_RUNS.search(readable_text(message)[:2_000]):
         whole = len(keys) < _MOST_PER_RESULT and not _CUT.search(call.subject)
         clean = any(found.says_good(key) for key in keys)
         found.settle(call.run, keys, whole=whole or clean)
     if reports and not failed:
-        _read_report(found, seq, message, call, recency)
+        _read_report(found, seq, message, call)
 
 
-def _read_lines(
-    found: Found, seq: int, message: ToolMessage, call: Call, recency: float
-) -> list[Key]:
+def _read_lines(found: Found, seq: int, message: ToolMessage, call: Call) -> list[Key]:
     keys: list[Key] = []
     taken = 0
     for line in _tool_lines(message):
@@ -217,7 +213,7 @@ def _read_lines(
             found.passed(_first(passed))
         if taken == _MOST_PER_RESULT:
             continue
-        finding, key = _read_line(seq, line, call, recency)
+        finding, key = _read_line(seq, line, call)
         if finding is not None:
             taken += 1
             place = found.add(finding, key=key)
@@ -225,12 +221,12 @@ def _read_lines(
     return keys
 
 
-def _read_line(seq: int, line: str, call: Call, recency: float) -> tuple[Finding | None, str]:
+def _read_line(seq: int, line: str, call: Call) -> tuple[Finding | None, str]:
     """Return what a line tells, and what it goes by where a later run may take it back."""
     if _MADE.search(line):
-        return Finding(Section.WORK, [seq], _label(call), line, 2.5 + recency), ""
+        return Finding(Section.WORK, [seq], _label(call), line, 2.5, late=1.0), ""
     if _RESULT.search(line):
-        finding = Finding(Section.WORK, [seq], _label(call), line, 3.0 + recency, call.run)
+        finding = Finding(Section.WORK, [seq], _label(call), line, 3.0, call.run, late=1.0)
         if not (call.run and _TOTAL.search(line)):
             return finding, signature(line)
         finding.good = not _SOME_FAILED.search(line)
@@ -240,9 +236,9 @@ def _read_line(seq: int, line: str, call: Call, recency: float) -> tuple[Finding
     low = bool(_EXIT_ALONE.search(line) or _NOT_FOUND.search(line))
     if low and not call.subject:
         return None, ""
-    score = _LOW + recency if low else 2.0 + recency
+    score = _LOW if low else 2.0
     test = _TEST_FAILED.search(line)
-    finding = Finding(Section.ERRORS, [seq], _label(call), line, score, call.run)
+    finding = Finding(Section.ERRORS, [seq], _label(call), line, score, call.run, late=1.0)
     return finding, _first(test) if test else signature(line)
 
 
@@ -254,7 +250,7 @@ def _label(call: Call) -> str:
     return f"Output of {call.label}"
 
 
-def _read_report(found: Found, seq: int, message: ToolMessage, call: Call, recency: float) -> None:
+def _read_report(found: Found, seq: int, message: ToolMessage, call: Call) -> None:
     """Add what a subagent found, for where room is left."""
     said = [clip(s, LONGEST) for s in sentences(readable_text(message))]
     ranked = sorted(
@@ -263,8 +259,8 @@ def _read_report(found: Found, seq: int, message: ToolMessage, call: Call, recen
     )
     for score, _, sentence in ranked[:_MOST_PER_REPORT]:
         if score >= 1.0 and tells_outcome(sentence) and not sentence.startswith("[ ]"):
-            value = min(0.3 + score / 10 + recency / 8, 0.9)
-            found.add(Finding(Section.WORK, [seq], _label(call), sentence, value))
+            value = min(0.3 + score / 10, 0.8)
+            found.add(Finding(Section.WORK, [seq], _label(call), sentence, value, late=0.1))
 
 
 def _shows_files(name: str, subject: str) -> bool:
