@@ -7,11 +7,28 @@ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
 ORDER BY generation DESC
 LIMIT %(limit)s OFFSET %(offset)s
 
+-- name: latest_before
+-- The newest compaction that knew no entry after this one; null: the newest.
+SELECT generation, covered, masked, boundary, view
+FROM {schema}.compaction
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
+  AND seen <= coalesce(%(at)s::bigint, 9223372036854775807)
+ORDER BY generation DESC
+LIMIT 1
+
+-- name: newest
+-- The newest compaction of each scope.
+SELECT DISTINCT ON (scope) scope, generation, covered, masked, boundary, view, report
+FROM {schema}.compaction
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+ORDER BY scope, generation DESC
+
 -- name: commit
 -- Inserts nothing where another writer already built on the same generation.
-INSERT INTO {schema}.compaction (tenant, thread_key, scope, generation, covered, masked, boundary, view, report)
+INSERT INTO {schema}.compaction
+    (tenant, thread_key, scope, generation, covered, masked, boundary, seen, view, report)
 VALUES (%(tenant)s, %(thread_key)s, %(scope)s, %(generation)s, %(covered)s, %(masked)s, %(boundary)s,
-        %(view)s, %(report)s)
+        %(seen)s, %(view)s, %(report)s)
 ON CONFLICT DO NOTHING
 RETURNING generation
 
@@ -34,3 +51,83 @@ SELECT summary FROM {schema}.summary_cache WHERE tenant = %(tenant)s AND digest 
 INSERT INTO {schema}.summary_cache (tenant, digest, summary)
 VALUES (%(tenant)s, %(digest)s, %(summary)s)
 ON CONFLICT (tenant, digest) DO NOTHING
+
+-- name: news
+-- The compactions that the caller does not know yet, newest first, then a row without generation
+-- where somebody asked for one.
+(SELECT generation, covered, masked, boundary, view
+ FROM {schema}.compaction
+ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
+   AND generation > %(known)s
+ ORDER BY generation DESC
+ LIMIT 1)
+UNION ALL
+(SELECT NULL, NULL, NULL, NULL, NULL
+ FROM {schema}.compaction_request
+ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s)
+
+-- name: ask
+INSERT INTO {schema}.compaction_request (tenant, thread_key, scope)
+VALUES (%(tenant)s, %(thread_key)s, %(scope)s)
+ON CONFLICT DO NOTHING
+
+-- name: answered
+DELETE FROM {schema}.compaction_request
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
+
+-- name: drafts
+SELECT place, decided, view, report FROM {schema}.compaction_draft
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s AND task = %(task)s
+ORDER BY place
+
+-- name: draft
+-- Keeps a compaction for review; what nobody answered in a month is not waited for any more.
+WITH old AS (
+    DELETE FROM {schema}.compaction_draft
+    WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
+      AND created_at < now() - interval '30 days'
+)
+INSERT INTO {schema}.compaction_draft (tenant, thread_key, scope, task, place, view, report)
+VALUES (%(tenant)s, %(thread_key)s, %(scope)s, %(task)s, %(place)s, %(view)s, %(report)s)
+ON CONFLICT (tenant, thread_key, scope, task, place)
+DO UPDATE SET view = excluded.view, report = excluded.report
+
+-- name: decided
+UPDATE {schema}.compaction_draft SET decided = true, view = NULL
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
+  AND task = %(task)s AND place = %(place)s
+
+-- name: pin
+-- Nothing for a thread that does not exist. The thread's row is held, so that numbers are given once.
+WITH held AS (
+    SELECT tenant, thread_key FROM {schema}.thread
+    WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+    FOR UPDATE
+)
+INSERT INTO {schema}.pin (tenant, thread_key, pin_id, seq, digest, priority, said_by, text)
+SELECT h.tenant, h.thread_key,
+       (SELECT coalesce(max(p.pin_id), 0) + 1 FROM {schema}.pin p
+        WHERE p.tenant = h.tenant AND p.thread_key = h.thread_key),
+       %(seq)s, %(digest)s, %(priority)s, %(said_by)s, %(text)s
+FROM held h
+ON CONFLICT (tenant, thread_key, digest) DO UPDATE SET priority = excluded.priority
+RETURNING pin_id, seq, priority, said_by, text, created_at
+
+-- name: unpin
+DELETE FROM {schema}.pin
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND pin_id = %(pin_id)s
+RETURNING pin_id
+
+-- name: pins
+SELECT pin_id, seq, priority, said_by, text, created_at
+FROM {schema}.pin
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+ORDER BY pin_id
+
+-- name: seq_of
+-- The newest entry of a message id.
+SELECT seq FROM {schema}.entry
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND message_id = %(message_id)s
+  AND kind = 'message'
+ORDER BY seq DESC
+LIMIT 1

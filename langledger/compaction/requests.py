@@ -1,0 +1,80 @@
+"""Compact now: an agent or a person asks, and the thread's next model call does it.
+
+What was asked is a row, so that any process may ask and any may do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain.tools import ToolRuntime
+from langchain_core.tools import BaseTool, StructuredTool
+
+from langledger.database.queries import load_queries
+from langledger.entries import Location
+from langledger.entries.lookup import Locate
+from langledger.operations import Executor, Operation, Query, Row, arun, fetch, run
+
+__all__ = ["answer_request", "compact_tool", "news_query", "request_compaction", "split_news"]
+
+_queries = load_queries("langledger.compaction")
+
+_DESCRIPTION = (
+    "Compact this conversation now: older messages leave your view, a summary and the working "
+    "state stand for them; nothing is lost, references such as #17 can be read back. Use it when "
+    "a piece of work is finished and another begins, not in the middle of one. It takes effect "
+    "with your next message."
+)
+_TOLD = "The conversation will be compacted before your next message. Go on with the work."
+
+
+def request_compaction(location: Location) -> Operation[None]:
+    """Have an agent of a thread compact before its next model call, whatever the size."""
+    yield from fetch(_queries["ask"], **location.keys, scope=location.scope)
+
+
+def answer_request(location: Location) -> Operation[None]:
+    """Forget that a compaction was asked for, because it was tried."""
+    yield from fetch(_queries["answered"], **location.keys, scope=location.scope)
+
+
+def news_query(location: Location, *, known: int) -> Query:
+    """Return the statement that reads what others did or asked for since generation ``known``."""
+    return Query(_queries["news"], {**location.keys, "scope": location.scope, "known": known})
+
+
+def split_news(rows: Sequence[Row]) -> tuple[list[Row], bool]:
+    """Return the compactions among the rows of :func:`news_query`, and whether one is wanted."""
+    compactions = [row for row in rows if row["generation"] is not None]
+    return compactions, len(compactions) < len(rows)
+
+
+def compact_tool(executor: Executor, locate: Locate) -> BaseTool:
+    """Return the agent's tool ``compact_history``.
+
+    Args:
+        executor: Runs the database effects.
+        locate: Tells the thread and the agent from a run's config and its state's messages.
+    """
+
+    def compact_history(runtime: ToolRuntime[Any, Any]) -> str:
+        run(request_compaction(_asking(runtime, locate)), executor)
+        return _TOLD
+
+    async def acompact_history(runtime: ToolRuntime[Any, Any]) -> str:
+        await arun(request_compaction(_asking(runtime, locate)), executor)
+        return _TOLD
+
+    return StructuredTool.from_function(
+        func=compact_history,
+        coroutine=acompact_history,
+        name="compact_history",
+        description=_DESCRIPTION,
+    )
+
+
+def _asking(runtime: ToolRuntime[Any, Any], locate: Locate) -> Location:
+    state: Any = runtime.state
+    held: Any = getattr(state, "messages", None)
+    return locate(runtime.config, held if held is not None else state.get("messages", ()))
