@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -38,6 +38,8 @@ class Settings(BaseSettings):
         data_dir: Where the embedded server keeps its data.
         db_schema: The schema that holds langledger's tables.
         tenant: Whose rows are read and written.
+        embeddings: Model of the vectors of recall: ``auto`` (the local one, where installed),
+            ``local``, ``sentence-encoder`` or ``off``.
         pool_size: Most connections open at once.
         redact: Take secrets out of summaries, working state and index.
         redact_patterns: Regular expressions of more secrets, a JSON list.
@@ -53,6 +55,7 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default_factory=_default_data_dir)
     db_schema: str = "langledger"
     tenant: str = "default"
+    embeddings: Literal["auto", "local", "sentence-encoder", "off"] = "auto"
     pool_size: int = Field(default=10, ge=1)
     redact: bool = True
     redact_patterns: list[str] = Field(default_factory=list[str])

@@ -16,6 +16,7 @@
     ├── CompactionError
     │   └── NothingToShrinkError
     ├── StateError
+    ├── EmbeddingError
     └── SessionFileError
 
 A class's docstring is its default message. Messages say what to do next, and the
@@ -30,6 +31,7 @@ __all__ = [
     "DatabaseError",
     "DatabaseUnavailableError",
     "EmbeddedPostgresError",
+    "EmbeddingError",
     "LangLedgerError",
     "MigrationError",
     "MissingDependencyError",
@@ -100,6 +102,10 @@ class NothingToShrinkError(CompactionError):
 
 class StateError(LangLedgerError):
     """A change to the working state is invalid; the state is untouched."""
+
+
+class EmbeddingError(LangLedgerError):
+    """The embedding model failed, or its vectors do not fit the stored ones; words still work."""
 
 
 class SessionFileError(LangLedgerError):

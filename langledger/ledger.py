@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage
 from langledger import entries
 from langledger.arguments import check_tenant, check_whole
 from langledger.compaction import history, records
+from langledger.compaction.pinning import AsyncPins, Pins
 from langledger.compaction.records import CompactionReport
 from langledger.config import Settings, load_settings
 from langledger.database import AsyncDatabase, Database
@@ -20,7 +21,8 @@ from langledger.database.embedded import EmbeddedServer
 from langledger.database.opening import dsn_of, pooled
 from langledger.entries import Entry, Recorded
 from langledger.operations import Operation, Row, arun, run
-from langledger.parts import Parts, Redact
+from langledger.parts import Parts, Redact, recall_of
+from langledger.recall import AsyncSearches, Recall, Searches, resolve
 from langledger.redaction import redactor_of
 from langledger.state.records import WorkingState
 
@@ -29,7 +31,7 @@ __all__ = ["AsyncLedger", "Ledger"]
 T = TypeVar("T")
 
 
-class Ledger(Parts):
+class Ledger(Searches, Pins, Parts):
     """The history, working state and compactions of agents, in PostgreSQL.
 
     Its own methods block; the parts it hands out work sync and async. Use it as a context
@@ -41,6 +43,9 @@ class Ledger(Parts):
         server: The embedded server the pool connects to; stopped with the ledger.
         redact: Take secrets out of summaries, working state and index; entries keep them.
             False: leave them; a list: regular expressions of more secrets.
+        embeddings: The model of the vectors that recall uses: ``"auto"`` (the local one, where
+            installed), ``"local"``, ``"sentence-encoder"``, ``"off"``, or LangChain ``Embeddings``.
+        recalling: A searcher to share instead of making one.
         setup: Bring the schema up to date when opened. Without it, run
             `langledger db upgrade` once before.
     """
@@ -52,9 +57,13 @@ class Ledger(Parts):
         tenant: str = "default",
         server: EmbeddedServer | None = None,
         redact: Redact = True,
+        embeddings: object = "auto",
+        recalling: Recall | None = None,
         setup: bool = True,
     ) -> None:
-        super().__init__(database, tenant=tenant, redact=redact)
+        engine = recalling or recall_of(database, tenant, embeddings, redact)
+        super().__init__(database, tenant=tenant, redact=redact, recalling=engine)
+        self._owns_recall = recalling is None
         self._database = database
         self._server = server
         self._setup = setup
@@ -69,6 +78,7 @@ class Ledger(Parts):
         pool_size: int = 10,
         data_dir: str | Path | None = None,
         redact: Redact = True,
+        embeddings: object = "auto",
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -81,6 +91,7 @@ class Ledger(Parts):
             pool_size: Most connections open at once.
             data_dir: Where the embedded server keeps its data; default: the settings'.
             redact: As the class takes it.
+            embeddings: As the class takes them.
             setup: Bring the schema up to date when opened. A role without DDL rights needs
                 none for a schema that is up to date.
 
@@ -92,8 +103,16 @@ class Ledger(Parts):
         """
         check_tenant(tenant)
         redactor_of(redact)
+        embedder = resolve(embeddings)
         database, server = pooled(Database, dsn, data_dir, schema=schema, pool_size=pool_size)
-        return cls(database, tenant=tenant, server=server, redact=redact, setup=setup)
+        return cls(
+            database,
+            tenant=tenant,
+            server=server,
+            redact=redact,
+            embeddings=embedder,
+            setup=setup,
+        )
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None) -> Self:
@@ -108,6 +127,7 @@ class Ledger(Parts):
             redact=chosen.redact_patterns
             if chosen.redact and chosen.redact_patterns
             else chosen.redact,
+            embeddings=chosen.embeddings,
         )
 
     @property
@@ -124,6 +144,8 @@ class Ledger(Parts):
 
     def close(self) -> None:
         """Close the connections; stop the embedded server if no one else uses it."""
+        if self._owns_recall:
+            self.recalling.close()
         self._database.close()
         if self._server is not None:
             self._server.stop()
@@ -149,7 +171,10 @@ class Ledger(Parts):
         Raises:
             ConfigurationError: There is no tenant.
         """
-        return Ledger(self._database, tenant=tenant, redact=self.redactor, setup=False)
+        shared = self.recalling.for_tenant(self._database, check_tenant(tenant))
+        return Ledger(
+            self._database, tenant=tenant, redact=self.redactor, recalling=shared, setup=False
+        )
 
     def append(
         self,
@@ -199,7 +224,7 @@ class Ledger(Parts):
         return run(operation, self._database)
 
 
-class AsyncLedger(Parts):
+class AsyncLedger(AsyncSearches, AsyncPins, Parts):
     """The same as :class:`Ledger` for code in an event loop: its own methods are awaited.
 
     Its connections belong to the loop it was opened in. The parts it hands out work
@@ -211,6 +236,9 @@ class AsyncLedger(Parts):
         server: The embedded server the pool connects to; stopped with the ledger.
         redact: Take secrets out of summaries, working state and index; entries keep them.
             False: leave them; a list: regular expressions of more secrets.
+        embeddings: The model of the vectors that recall uses: ``"auto"`` (the local one, where
+            installed), ``"local"``, ``"sentence-encoder"``, ``"off"``, or LangChain ``Embeddings``.
+        recalling: A searcher to share instead of making one.
         setup: Bring the schema up to date when opened. Without it, run
             `langledger db upgrade` once before.
     """
@@ -222,9 +250,13 @@ class AsyncLedger(Parts):
         tenant: str = "default",
         server: EmbeddedServer | None = None,
         redact: Redact = True,
+        embeddings: object = "auto",
+        recalling: Recall | None = None,
         setup: bool = True,
     ) -> None:
-        super().__init__(database, tenant=tenant, redact=redact)
+        engine = recalling or recall_of(database, tenant, embeddings, redact)
+        super().__init__(database, tenant=tenant, redact=redact, recalling=engine)
+        self._owns_recall = recalling is None
         self._database = database
         self._server = server
         self._setup = setup
@@ -239,6 +271,7 @@ class AsyncLedger(Parts):
         pool_size: int = 10,
         data_dir: str | Path | None = None,
         redact: Redact = True,
+        embeddings: object = "auto",
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -247,8 +280,16 @@ class AsyncLedger(Parts):
         """
         check_tenant(tenant)
         redactor_of(redact)
+        embedder = resolve(embeddings)
         database, server = pooled(AsyncDatabase, dsn, data_dir, schema=schema, pool_size=pool_size)
-        return cls(database, tenant=tenant, server=server, redact=redact, setup=setup)
+        return cls(
+            database,
+            tenant=tenant,
+            server=server,
+            redact=redact,
+            embeddings=embedder,
+            setup=setup,
+        )
 
     @property
     def dsn(self) -> str:
@@ -264,6 +305,8 @@ class AsyncLedger(Parts):
 
     async def close(self) -> None:
         """Close the connections; stop the embedded server if no one else uses it."""
+        if self._owns_recall:
+            await asyncio.to_thread(self.recalling.close)
         await self._database.close()
         if self._server is not None:
             await asyncio.to_thread(self._server.stop)
@@ -289,7 +332,10 @@ class AsyncLedger(Parts):
         Raises:
             ConfigurationError: There is no tenant.
         """
-        return AsyncLedger(self._database, tenant=tenant, redact=self.redactor, setup=False)
+        shared = self.recalling.for_tenant(self._database, check_tenant(tenant))
+        return AsyncLedger(
+            self._database, tenant=tenant, redact=self.redactor, recalling=shared, setup=False
+        )
 
     async def append(
         self,

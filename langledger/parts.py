@@ -19,26 +19,48 @@ from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
 from langledger.operations import Executor
+from langledger.recall import Recall, resolve
 from langledger.redaction import Redactor, redactor_of
 
 if TYPE_CHECKING:
     from langledger.checkpoint import LedgerSaver
 
-__all__ = ["Parts", "Redact"]
+__all__ = ["Parts", "Redact", "recall_of"]
 
 Redact: TypeAlias = bool | Sequence[str | re.Pattern[str]] | Redactor
 """Whether secrets are taken out; patterns: of more secrets than those known."""
+
+
+def recall_of(executor: Executor, tenant: str, embeddings: object, redact: Redact) -> Recall:
+    """Return what a ledger searches with, made of the ledger's own arguments.
+
+    Raises:
+        ConfigurationError: An argument is not usable.
+        MissingDependencyError: The embedding model asked for is not installed.
+    """
+    return Recall(
+        executor,
+        tenant=check_tenant(tenant),
+        embedder=resolve(embeddings),
+        clean=redactor_of(redact).text,
+    )
 
 
 class Parts:
     """What a ledger hands out; the parts work sync and async alike."""
 
     def __init__(
-        self, executor: Database | AsyncDatabase, *, tenant: str, redact: Redact = True
+        self,
+        executor: Database | AsyncDatabase,
+        *,
+        tenant: str,
+        redact: Redact = True,
+        recalling: Recall | None = None,
     ) -> None:
         self._executor = executor
         self._tenant = check_tenant(tenant)
         self._redactor = redactor_of(redact)
+        self._recalling = recalling or Recall(executor, tenant=tenant, clean=self._redactor.text)
 
     @property
     def executor(self) -> Executor:
@@ -49,6 +71,11 @@ class Parts:
     def tenant(self) -> str:
         """Whose rows are read and written."""
         return self._tenant
+
+    @property
+    def recalling(self) -> Recall:
+        """Searches what was recorded."""
+        return self._recalling
 
     @property
     def redactor(self) -> Redactor:

@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
+from langledger.recall.embeddings import Embedder, LocalModel, SentenceEncoderModel, resolve
+from langledger.recall.engine import Recall, space_of
+from langledger.recall.facade import AsyncSearches, Searches
 from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
+from langledger.recall.units import RECALLED, recalled_mark
 
-__all__ = ["Found", "Gate", "Hit", "SearchRequest", "Text"]
+__all__ = [
+    "RECALLED",
+    "AsyncSearches",
+    "Embedder",
+    "Found",
+    "Gate",
+    "Hit",
+    "LocalModel",
+    "Recall",
+    "SearchRequest",
+    "Searches",
+    "SentenceEncoderModel",
+    "Text",
+    "recalled_mark",
+    "resolve",
+    "space_of",
+]

@@ -92,6 +92,7 @@ class SearchRequest:
         explain: Give each hit its reasons.
         noise: Search what is tagged as noise too.
         exclude: Entries that must not be found, such as those the view shows.
+        touch: Note that the hits were used; their age then counts from now.
         within: A condition on the unit ``u`` (``u.tenant, u.space, u.ref, u.part``) that holds
             for all that is found.
         params: Parameters of ``within``.
@@ -105,6 +106,7 @@ class SearchRequest:
     explain: bool = False
     noise: bool = False
     exclude: AbstractSet[int] = frozenset()
+    touch: bool = True
     within: Composed | None = None
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
 

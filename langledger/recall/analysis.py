@@ -1,0 +1,177 @@
+"""Text to terms, for indexing and for questions alike.
+
+Three kinds of terms, told apart by their first character, so that one inverted index serves all:
+
+======== ===================================== ====================================================
+kind     from                                  terms
+======== ===================================== ====================================================
+word     ``Refreshing tokens``                 ``refresh``, ``token`` (stems)
+word     ``getUserById``, ``user_service.py``  ``get user by id``, ``user servic py``
+word     ``队列端口``                            ``队 列 端 口 队列 列端 端口``
+whole    ``src/auth/login.py:42``              ``=src/auth/login.py:42 =login.py`` ...
+joined   ``getUserById``, ``get_user_by_id``   ``~getuserbyid``
+======== ===================================== ====================================================
+
+PostgreSQL's own parser makes one word of a Chinese sentence and of ``getUserById``, and takes
+``UserService.get_by_id`` for the name of a host.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, cast
+
+import snowballstemmer
+
+__all__ = ["Analysis", "analyse", "is_whole"]
+
+_LONGEST = 120  # characters of a term; of a longer one its hash is kept
+# A run without spaces that is no sentence: names, paths, numbers, codes.
+_COMPOUND = re.compile(r"[^\W_][\w./:\\@+#~-]*[^\W_]|\w", re.UNICODE)
+_CJK = re.compile(
+    r"[\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    r"\U00020000-\U0003134f]+"
+)
+_PIECE = re.compile(r"[^\W_]+", re.UNICODE)
+# Acronym runs stay together: parseHTMLResponse is parse, HTML, Response.
+_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[A-Z]+\d*|\d+|[^\W\dA-Za-z_]+")
+_LINE = re.compile(r":\d+(?::\d+)?$")
+_JOINTS = re.compile(r"[/\\\\:@#+~]+")
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://")
+_LETTERS = re.compile(r"[a-z]+")
+_STOP = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a about after all also am an and any are as at be been before but by can could did do does
+        for from get got had has have he her here him his how i if in into is it its just let me
+        my no not of on or our out over please she should so some such than that the their them
+        then there these they this to up us was we were what when where which while who whom why
+        will with would you your
+        """,
+    )
+)
+_STOP_CJK = frozenset("的了是在和也就都而及与着或吗呢吧啊呀哦嗯么")
+_stemmer = cast("Any", snowballstemmer).stemmer("english")
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The terms of a text.
+
+    Attributes:
+        counts: Each term with how often it occurs.
+        size: Words in the text, for the normalisation by length.
+    """
+
+    counts: dict[str, int]
+    size: int
+
+
+def analyse(text: str) -> Analysis:
+    """Return the terms of a text; any text, of any length."""
+    counts: dict[str, int] = {}
+    size = 0
+    for term in _terms(unicodedata.normalize("NFKC", text)):
+        counts[term] = counts.get(term, 0) + 1
+        size += term[0] not in "=~"
+    return Analysis(counts, size)
+
+
+def is_whole(term: str) -> bool:
+    """Tell whether a term stands for a whole identifier."""
+    return term[0] in "=~"
+
+
+def _terms(text: str) -> Iterator[str]:
+    for found in _COMPOUND.finditer(text):
+        token = found[0]
+        if _CJK.search(token):
+            yield from _mixed(token)
+        elif len(token) > _LONGEST:  # a blob, or words glued together: its pieces are searched too
+            yield _short("=" + token.lower())
+            for piece in _PIECE.findall(token):
+                yield from _compound(piece) if len(piece) <= _LONGEST else ()
+        else:
+            yield from _compound(token)
+
+
+def _mixed(token: str) -> Iterator[str]:
+    """Return the terms of a run with Chinese, Japanese or Korean in it."""
+    at = 0
+    for run in _CJK.finditer(token):
+        yield from _terms_between(token[at : run.start()])
+        yield from _bigrams(run[0])
+        at = run.end()
+    yield from _terms_between(token[at:])
+
+
+def _terms_between(text: str) -> Iterator[str]:
+    for found in _COMPOUND.finditer(text):
+        yield from _compound(found[0][: _LONGEST * 4])
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    for at, character in enumerate(run):
+        if character not in _STOP_CJK:
+            yield character
+        if at + 1 < len(run):
+            yield run[at : at + 2]
+
+
+def _compound(token: str) -> Iterator[str]:
+    pieces = _PIECE.findall(token)
+    words = [word for piece in pieces for word in _split(piece)]
+    if len(words) == 1 and token.isalpha() and not token[1:].isupper():
+        yield from _word(words[0].lower())
+        return
+    yield from _wholes(token.lower())
+    if "." not in token and "-" not in token and "/" not in token and len(words) > 1:
+        yield _short("~" + "".join(words).lower())
+    for word in words:
+        yield from _word(word.lower())
+
+
+def _split(piece: str) -> list[str]:
+    """Return a piece's camel-case words; a hash or a number stays whole."""
+    if piece.islower() or piece.isupper() or piece.isdigit() or not piece.isascii():
+        return [piece]
+    words = _CAMEL.findall(piece)
+    # A hash such as 5aDf09 falls into crumbs that nobody searches.
+    return words if len(piece) >= 2 * len(words) + 1 else [piece]
+
+
+def _wholes(token: str) -> Iterator[str]:
+    """Return an identifier whole, and the identifiers it is made of.
+
+    ``work-item-61:done`` is asked for as ``work-item-61``, ``src/auth/login.py:42`` as
+    ``login.py``, ``UserService.get_by_id`` as ``get_by_id``.
+    """
+    token = _SCHEME.sub("", token)
+    bare = _LINE.sub("", token)
+    names = [token, bare, *_JOINTS.split(bare)]
+    names += [name.rsplit(".", 1)[-1] for name in names[2:] if "." in name]
+    for name in dict.fromkeys(names):
+        if name in (token, bare) or not name.isalpha():
+            yield from [_short("=" + name)] if len(name) > 1 else []
+
+
+def _word(word: str) -> Iterator[str]:
+    if word not in _STOP:
+        yield _stem(word)
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    return _stemmer.stemWord(word) if _LETTERS.fullmatch(word) else _short(word)
+
+
+def _short(term: str) -> str:
+    if len(term) <= _LONGEST:
+        return term
+    return term[:40] + blake2b(term.encode("utf-8", "replace"), digest_size=8).hexdigest()

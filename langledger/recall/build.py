@@ -1,0 +1,159 @@
+"""Entries to rows of the index; pure, so that it can be checked without a database."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+from langchain_core.messages import BaseMessage, ToolMessage
+
+from langledger.entries import Entry
+from langledger.entries.codec import storable
+from langledger.entries.compression import compress, decompress
+from langledger.recall.analysis import Analysis, analyse, is_whole
+from langledger.recall.metadata import facts_of
+from langledger.recall.tags import importance_of, tags_of
+from langledger.recall.types import Text
+from langledger.recall.units import call_heads, units_of
+
+__all__ = ["CONTEXT", "Clean", "Unit", "quoted", "text_of", "units_of_entries", "units_of_texts"]
+
+CONTEXT = "<"
+"""Begins the terms that a short message takes over from those before it."""
+Clean: TypeAlias = Callable[[str], str]
+_BACK = 4  # messages
+_SHORT = 400  # characters; what is longer says itself what it is about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One row of ``recall_unit``."""
+
+    ref: int
+    part: int
+    size: int
+    importance: float
+    created_at: datetime | None
+    digest: bytes
+    role: str | None
+    task_id: str | None
+    user_id: str | None
+    tags: Sequence[str]
+    metadata: Mapping[str, Any]
+    terms: str
+    body: bytes
+
+
+def units_of_entries(
+    entries: Sequence[Entry], before: Sequence[Entry] = (), *, clean: Clean = str
+) -> list[Unit]:
+    """Return the units of entries that follow each other.
+
+    A short message takes over the words of the ones before it, with less weight: "ten dollars"
+    answers for what the question before it named.
+
+    Args:
+        entries: To be indexed, oldest first.
+        before: Those that stand before them, for the calls that tool results answer.
+        clean: Takes secrets out of a text.
+    """
+    messages = [entry.message for entry in (*before, *entries)]
+    heads = call_heads(messages)
+    talk: deque[set[str]] = deque(maxlen=_BACK)
+    units: list[Unit] = []
+    for place, entry in enumerate((*before, *entries)):
+        message = messages[place]
+        texts = [clean(storable(text)) for text in units_of(message, heads)]
+        analyses = [analyse(text) for text in texts]
+        if place >= len(before):
+            around = set[str]().union(*talk) if _is_short(message, texts) else set[str]()
+            rows = zip(texts, analyses, strict=True)
+            units += [_unit(entry, part, *row, around) for part, row in enumerate(rows)]
+        if not isinstance(message, ToolMessage):
+            talk.append(_words(analyses[0]) if _is_short(message, texts) else set())
+    return units
+
+
+def units_of_texts(texts: Iterable[Text], *, clean: Clean = str) -> list[Unit]:
+    """Return the units of another feature's texts; empty ones have none."""
+    units: list[Unit] = []
+    for given in texts:
+        text = clean(storable(given.text))
+        if not text.strip():
+            continue
+        analysis = analyse(text)
+        units.append(
+            Unit(
+                ref=given.ref,
+                part=given.part,
+                size=analysis.size,
+                importance=given.importance,
+                created_at=given.created_at,
+                digest=_digest(text),
+                role=given.role,
+                task_id=None,
+                user_id=None,
+                tags=list(given.tags),
+                metadata={**facts_of(text), "given": dict(given.metadata)},
+                terms=_vector(analysis.counts),
+                body=compress("bytes", text.encode()),
+            )
+        )
+    return units
+
+
+def text_of(body: bytes) -> str:
+    """Return the text of a row.
+
+    Raises:
+        SerializationError: It is damaged.
+    """
+    return decompress(body)[1].decode()
+
+
+def quoted(term: str) -> str:
+    """Return a term as a literal of ``tsvector`` and ``tsquery``."""
+    escaped = term.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
+
+
+def _unit(entry: Entry, part: int, text: str, analysis: Analysis, around: set[str]) -> Unit:
+    tags = tags_of(text, entry.role)
+    tool = getattr(entry.message, "name", None) if entry.role == "tool" else None
+    facts = {**facts_of(text), **({"tool": tool} if tool else {})}
+    context = [CONTEXT + term for term in around if term not in analysis.counts]
+    return Unit(
+        ref=entry.entry_id,
+        part=part,
+        size=analysis.size,
+        importance=importance_of(tags),
+        created_at=entry.created_at,
+        digest=_digest(text),
+        role=entry.role,
+        task_id=entry.task_id,
+        user_id=entry.user_id,
+        tags=tags,
+        metadata={**facts, "given": dict(entry.metadata)},
+        terms=_vector([*analysis.counts, *context]),
+        body=compress("bytes", text.encode()),
+    )
+
+
+def _is_short(message: BaseMessage, texts: Sequence[str]) -> bool:
+    return len(texts) == 1 and len(texts[0]) <= _SHORT and not isinstance(message, ToolMessage)
+
+
+def _words(analysis: Analysis) -> set[str]:
+    return {term for term in analysis.counts if not is_whole(term)}
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def _vector(terms: Iterable[str]) -> str:
+    return " ".join(quoted(term) for term in terms)

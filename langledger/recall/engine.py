@@ -1,0 +1,305 @@
+"""What a ledger searches with: one a pool of connections, bound to each of its tenants."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from langledger.arguments import check_text, check_whole
+from langledger.database.queries import load_queries
+from langledger.entries import Location
+from langledger.entries.log import thread_key
+from langledger.errors import EmbeddingError, MissingDependencyError
+from langledger.operations import Executor, Operation, Query, Row, call, fetch
+from langledger.recall.build import Clean, text_of
+from langledger.recall.embedding import embed_some, ensure_index, has_index, number_of
+from langledger.recall.embeddings import Embedder
+from langledger.recall.index import behind_query, catch_up, delete_queries, put_queries
+from langledger.recall.scoring import metadata_of
+from langledger.recall.search import checked, search
+from langledger.recall.statement import FENCED_BELOW, Near
+from langledger.recall.tags import HIDDEN
+from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
+from langledger.recall.worker import Worker
+
+__all__ = ["Recall", "space_of"]
+
+logger = logging.getLogger("langledger.recall")
+
+_queries = load_queries("langledger.recall")
+_STATISTICS_SECONDS = 300.0
+_ASK_AGAIN_SECONDS = 5.0
+
+
+def space_of(tenant: str, *names: str) -> UUID:
+    """Return the space of another feature's texts; no thread has the same."""
+    name = "\x00".join((tenant, "", *names)).encode()
+    return UUID(bytes=blake2b(name, digest_size=16, person=b"recall").digest())
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was learned of a tenant, so that it need not be asked at each search."""
+
+    units: dict[Any, float] = field(default_factory=dict[Any, float])
+    model: Row | None = None
+    indexed: bool = False
+    asked_model: float = float("-inf")
+    common: Mapping[str, float] | None = None
+    asked_common: float = float("-inf")
+
+
+class Recall:
+    """Searches a tenant's entries, and other features' texts, by words, identifiers and vectors.
+
+    Its methods are operations (generators) unless they say otherwise. Searching works without a
+    model and before one has read anything.
+
+    Args:
+        executor: Runs the database effects, also of the background work.
+        tenant: Whose units.
+        embedder: Model for the vectors; None to search without.
+        clean: Takes secrets out of texts before they are indexed.
+        worker: Of another tenant on the same connections, to share its thread.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        tenant: str,
+        embedder: Embedder | None = None,
+        clean: Clean = str,
+        worker: Worker | None = None,
+    ) -> None:
+        self._tenant = tenant
+        self._embedder = embedder
+        self._clean = clean
+        self._worker = worker or Worker(executor, embedder)
+        self._known = _Known()
+
+    def for_tenant(self, executor: Executor, tenant: str) -> Recall:
+        """Return the same for another tenant; plain function."""
+        return Recall(
+            executor, tenant=tenant, embedder=self._embedder, clean=self._clean, worker=self._worker
+        )
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The model of the vectors."""
+        return self._embedder
+
+    def search(self, request: SearchRequest) -> Operation[Found]:
+        """Answer a request.
+
+        Raises:
+            ConfigurationError: The query is no text, a number is out of bounds, or a filter is
+                unknown.
+            DatabaseUnavailableError: The database cannot be reached.
+        """
+        started = time.perf_counter()
+        checked(request)
+        near, trouble = yield from self._near(request)
+        found = yield from search(
+            self._tenant,
+            request,
+            near=near,
+            started=started,
+            unit_counts=self._known.units,
+            common=(yield from self._common(request)),
+            clean=self._clean,
+        )
+        for space in request.spaces or ():
+            self._worker.notice(self._tenant, space)
+        if request.touch and found.hits:
+            yield from self._touch(request, found.hits)
+        return _with_reason(found, trouble)
+
+    def search_thread(
+        self,
+        location: Location,
+        query: str,
+        *,
+        k: int = 5,
+        offset: int = 0,
+        filter: Mapping[str, Any] | None = None,  # noqa: A002 - the field's name for it
+        explain: bool = False,
+        exclude: AbstractSet[int] = frozenset(),
+        touch: bool = True,
+    ) -> Operation[Found]:
+        """Search one thread; see :class:`SearchRequest`."""
+        space = thread_key(location.tenant, location.thread_id)
+        request = SearchRequest(
+            query=query,
+            k=k,
+            offset=offset,
+            spaces=[space],
+            filter=filter,
+            explain=explain,
+            exclude=exclude,
+            touch=touch,
+        )
+        return (yield from self.search(request))
+
+    def put_queries(self, space: UUID, texts: Sequence[Text]) -> list[Query]:
+        """Return statements that index texts in place of their refs' old ones; plain function."""
+        return put_queries(self._tenant, space, texts, clean=self._clean)
+
+    def delete_queries(self, space: UUID, refs: Sequence[int]) -> list[Query]:
+        """Return statements that take all texts of these refs out; plain function."""
+        return delete_queries(self._tenant, space, refs)
+
+    def notice(self, space: UUID) -> None:
+        """Have what is new in a space indexed and embedded in the background; plain function."""
+        self._worker.notice(self._tenant, space)
+
+    def index(self, thread_id: str | None = None) -> Operation[int]:
+        """Index what was recorded in a thread, or all of the tenant's; return how many entries."""
+        if thread_id is not None:
+            spaces = [thread_key(self._tenant, thread_id)]
+        else:
+            query = behind_query(self._tenant)
+            rows = yield from fetch(query.sql, **query.params)
+            spaces = [row["space"] for row in rows]
+        total = 0
+        for space in spaces:
+            total += yield from catch_up(self._tenant, space, clean=self._clean)
+        return total
+
+    def embed(
+        self, spaces: Sequence[UUID] | None = None, *, most: int | None = None
+    ) -> Operation[int]:
+        """Give units that have none their vectors; return how many were settled.
+
+        Raises:
+            EmbeddingError: The model takes nothing at present, or does not fit what is stored.
+        """
+        total = 0
+        while self._embedder is not None and (most is None or total < most):
+            settled = yield from embed_some(self._tenant, spaces, self._embedder)
+            if not settled:
+                break
+            total += settled
+        if total and self._embedder is not None and spaces is None:
+            model = yield from number_of(self._tenant, self._embedder.name)
+            if model is not None:
+                yield from ensure_index(self._tenant, model["model"], model["dimensions"])
+        self._known.asked_model = float("-inf")
+        return total
+
+    def flush(self) -> Operation[None]:
+        """Index and embed everything that is recorded.
+
+        Raises:
+            EmbeddingError: As :meth:`embed`.
+        """
+        yield from self.index()
+        yield from self.embed()
+
+    def never_recalled(
+        self, thread_id: str, *, limit: int = 100, offset: int = 0
+    ) -> Operation[list[Hit]]:
+        """Return a thread's units that no search ever returned, oldest first."""
+        check_whole("limit", limit)
+        check_whole("offset", offset)
+        yield from self.index(check_text("thread_id", thread_id))
+        rows = yield from fetch(
+            _queries["never"],
+            tenant=self._tenant,
+            space=thread_key(self._tenant, thread_id),
+            hidden=sorted(HIDDEN),
+            limit=limit,
+            offset=offset,
+        )
+        return [_plain_hit(thread_id, row) for row in rows]
+
+    def close(self) -> None:
+        """End the background work; what is left is done next time. Plain function."""
+        self._worker.close()
+
+    def _near(self, request: SearchRequest) -> Operation[tuple[Near | None, str | None]]:
+        """Return the question's vector, or why there is none though there is a model."""
+        embedder = self._embedder
+        if embedder is None or not request.query.strip():
+            return None, None
+        model = yield from self._model(embedder)
+        if model is None:
+            return None, None
+        try:
+            vector = yield from call(lambda: embedder.question(request.query))
+        except (EmbeddingError, MissingDependencyError) as error:
+            logger.warning("searching without vectors: %s", error)
+            return None, f"searched without vectors: {error}"
+        if len(vector) != model["dimensions"]:
+            return None, (
+                f"searched without vectors: {embedder.name} gave {len(vector)} numbers, and those "
+                f"stored have {model['dimensions']}"
+            )
+        plain = request.spaces is None and not request.filter and request.within is None
+        return Near(model["model"], vector, indexed=plain and self._known.indexed), None
+
+    def _model(self, embedder: Embedder) -> Operation[Row | None]:
+        known = self._known
+        now = time.monotonic()
+        if known.model is not None and known.indexed:
+            return known.model
+        if now - known.asked_model < _ASK_AGAIN_SECONDS:
+            return known.model
+        known.asked_model = now
+        known.model = yield from number_of(self._tenant, embedder.name)
+        if known.model is not None:
+            known.indexed = yield from has_index(self._tenant, known.model["model"])
+        return known.model
+
+    def _common(self, request: SearchRequest) -> Operation[Mapping[str, float] | None]:
+        """Return how often frequent terms occur, where there is so much that it matters."""
+        known = self._known
+        key = tuple(request.spaces) if request.spaces is not None else None
+        units = known.units.get(key, 0.0)
+        if units <= FENCED_BELOW:
+            return None
+        if time.monotonic() - known.asked_common > _STATISTICS_SECONDS:
+            rows = yield from fetch(_queries["common_terms"])
+            known.common = {row["term"]: float(row["frequency"]) for row in rows}
+            known.asked_common = time.monotonic()
+        return {term: share * units for term, share in (known.common or {}).items()}
+
+    def _touch(self, request: SearchRequest, hits: Sequence[Hit]) -> Operation[None]:
+        spaces = list(request.spaces or ())
+        keys = [
+            thread_key(self._tenant, hit.thread_id) if hit.thread_id else spaces[0] for hit in hits
+        ]
+        yield from fetch(
+            _queries["touch"],
+            tenant=self._tenant,
+            spaces=keys,
+            refs=[hit.entry_id for hit in hits],
+            parts=[hit.part for hit in hits],
+        )
+
+
+def _with_reason(found: Found, reason: str | None) -> Found:
+    if reason is None:
+        return found
+    gate: Gate = replace(found.gate, reasons=(*found.gate.reasons, reason))
+    return replace(found, gate=gate)
+
+
+def _plain_hit(thread_id: str, row: Row) -> Hit:
+    return Hit(
+        entry_id=row["ref"],
+        thread_id=thread_id,
+        role=row["role"] or "",
+        text=text_of(row["body"]),
+        score=0.0,
+        scores={},
+        metadata=metadata_of(row),
+        created_at=row["created_at"],
+        part=row["part"],
+    )

@@ -1,0 +1,181 @@
+"""Conditions on what is found, by name.
+
+======================== ===========================================================
+``role``, ``task_id``,    of the entry
+``user_id``, ``thread_id``
+``tag``                   requirement, preference, decision, definition, error, hypothesis, noise
+``path``, ``function``,   named in the text
+``class``, ``error``,
+``language``, ``topic``,
+``tool``
+``symbol``                a function, class or error
+``entry_id``, ``created_at``  compared: ``{"$gte": 10, "$lt": 20}``
+``metadata.<key>``        what the caller gave when recording; compared as what it is, so that
+                          10 is more than 9
+======================== ===========================================================
+
+A value asks for equality, a list for any of its members, a dict for comparisons with ``$eq``,
+``$ne``, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$in``.  A ``path`` matches whole or by its end:
+``login.py`` and ``auth/login.py`` find ``src/auth/login.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, cast
+
+from psycopg.sql import SQL, Composable, Composed, Identifier
+from psycopg.types.json import Jsonb
+
+from langledger.arguments import check_text
+from langledger.entries.log import thread_key
+from langledger.errors import ConfigurationError
+
+__all__ = ["NAMES", "condition"]
+
+_COLUMNS = {"role": "role", "task_id": "task_id", "user_id": "user_id"}
+_FACTS = ("path", "function", "class", "error", "language", "topic", "tool")
+_COMPARED = {"entry_id": "ref", "created_at": "created_at"}
+NAMES = (*_COLUMNS, "thread_id", "tag", *_FACTS, "symbol", *_COMPARED, "metadata.<key>")
+_OPERATORS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+_ROLES = {"user": "human", "assistant": "ai"}
+
+
+def condition(tenant: str, filters: Mapping[str, Any] | None) -> tuple[Composed, dict[str, Any]]:
+    """Return a condition on the unit ``u``, beginning with AND, and its parameters.
+
+    Raises:
+        ConfigurationError: A name or an operator is unknown, or a value is of the wrong kind.
+    """
+    parts: list[Composable] = []
+    params: dict[str, Any] = {}
+    if filters is not None and not isinstance(filters, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
+        raise ConfigurationError("filter must be a mapping such as {'role': 'tool'}")
+    for place, (name, value) in enumerate((filters or {}).items()):
+        built, values = _one(tenant, name, value, f"f{place}")
+        parts.append(SQL(" AND ") + built)
+        params.update(values)
+    return Composed(parts), params
+
+
+def _one(tenant: str, name: str, value: Any, key: str) -> tuple[Composable, dict[str, Any]]:
+    if name in _COMPARED:
+        return _compared(name, value, key)
+    if name.startswith("metadata.") and len(name) > len("metadata."):
+        return _given(name.removeprefix("metadata."), value, key)
+    wanted = _texts(name, value)
+    if name in _COLUMNS:
+        wanted = [_ROLES.get(text, text) for text in wanted] if name == "role" else wanted
+        return _any(SQL("u.{}").format(Identifier(_COLUMNS[name])), key), {key: wanted}
+    if name == "thread_id":
+        keys = [thread_key(tenant, text) for text in wanted]
+        return SQL("u.space = ANY({}::uuid[])").format(_param(key)), {key: keys}
+    if name == "tag":
+        return SQL("u.tags && {}::text[]").format(_param(key)), {key: wanted}
+    return _named(name, wanted, key)
+
+
+def _named(name: str, wanted: list[str], key: str) -> tuple[Composable, dict[str, Any]]:
+    if name == "path":
+        return _path(key), {key: wanted, f"{key}_ends": ["%/" + _escaped(text) for text in wanted]}
+    if name in _FACTS or name == "symbol":
+        kinds = ("function", "class", "error") if name == "symbol" else (name,)
+        return _fact(kinds, key), {key: wanted}
+    raise ConfigurationError(f"unknown filter {name!r}; the known ones are {', '.join(NAMES)}")
+
+
+def _any(column: Composable, key: str) -> Composable:
+    return SQL("{} = ANY({}::text[])").format(column, _param(key))
+
+
+def _fact(kinds: Sequence[str], key: str) -> Composable:
+    each = [SQL("u.metadata -> {} ?| {}::text[]").format(kind, _param(key)) for kind in kinds]
+    return SQL("({})").format(SQL(" OR ").join(each))
+
+
+def _path(key: str) -> Composable:
+    return SQL(
+        "EXISTS (SELECT FROM jsonb_array_elements_text(u.metadata -> 'path') AS p (name) "
+        "WHERE p.name = ANY({}::text[]) OR p.name LIKE ANY({}::text[]))"
+    ).format(_param(key), _param(f"{key}_ends"))
+
+
+def _compared(name: str, value: Any, key: str) -> tuple[Composable, dict[str, Any]]:
+    column = SQL("u.{}").format(Identifier(_COMPARED[name]))
+    kind = SQL("timestamptz" if name == "created_at" else "bigint")
+    parts: list[Composable] = []
+    params: dict[str, Any] = {}
+    for operator, bound in _operations(name, value).items():
+        _check_bound(name, bound)
+        params[f"{key}_{len(params)}"] = bound
+        symbol = SQL(cast("Any", _OPERATORS[operator]))
+        param = _param(f"{key}_{len(params) - 1}")
+        parts.append(SQL("{} {} {}::{}").format(column, symbol, param, kind))
+    return SQL(" AND ").join(parts), params
+
+
+def _given(path: str, value: Any, key: str) -> tuple[Composable, dict[str, Any]]:
+    """Compare JSON values: numbers as numbers, and never with a text."""
+    item = SQL("(u.metadata -> 'given' -> {})").format(check_text("a filter's key", path))
+    if isinstance(value, (list, tuple, set, frozenset)):
+        value = {"$in": list(cast("Sequence[Any]", value))}
+    parts: list[Composable] = []
+    params: dict[str, Any] = {}
+    for operator, bound in _operations(path, value, more=("$in",)).items():
+        name = f"{key}_{len(params)}"
+        if operator == "$in":
+            params[name] = [Jsonb(member) for member in bound]
+            parts.append(SQL("{} = ANY({}::jsonb[])").format(item, _param(name)))
+            continue
+        params[name] = Jsonb(bound)
+        symbol = SQL(cast("Any", _OPERATORS[operator]))
+        parts.append(
+            SQL("(jsonb_typeof({0}) = jsonb_typeof({2}::jsonb) AND {0} {1} {2}::jsonb)").format(
+                item, symbol, _param(name)
+            )
+        )
+    return SQL(" AND ").join(parts), params
+
+
+def _operations(name: str, value: Any, more: Sequence[str] = ()) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        return {"$eq": value}
+    given = dict(cast("Mapping[str, Any]", value))
+    unknown = [
+        operator for operator in given if operator not in _OPERATORS and operator not in more
+    ]
+    if unknown or not given:
+        raise ConfigurationError(
+            f"filter {name!r} has {unknown[0]!r}; use "
+            if unknown
+            else f"filter {name!r} is empty; use " + ", ".join([*_OPERATORS, *more])
+        )
+    return given
+
+
+def _check_bound(name: str, bound: Any) -> None:
+    kinds = (str, datetime) if name == "created_at" else (int,)
+    if isinstance(bound, bool) or not isinstance(bound, kinds):
+        expected = "a datetime or ISO text" if name == "created_at" else "a whole number"
+        raise ConfigurationError(f"filter {name!r} must be compared with {expected}")
+    if isinstance(bound, str):
+        try:
+            datetime.fromisoformat(bound)
+        except ValueError:
+            raise ConfigurationError(f"filter {name!r} is no ISO date or time") from None
+
+
+def _texts(name: str, value: Any) -> list[str]:
+    many = isinstance(value, (list, tuple, set, frozenset))
+    items = list(cast("Sequence[object]", value)) if many else [value]
+    return [check_text(f"filter {name!r}", item) for item in items]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _param(name: str) -> Composable:
+    # Not a Placeholder: its text would be rendered with the schema, and is the same.
+    return SQL(cast("Any", f"%({name})s"))

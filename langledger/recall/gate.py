@@ -1,0 +1,93 @@
+"""Whether what was found is worth a place before a model that did not ask.
+
+No score of a search tells that by itself: the best hit of a question about something else has
+one too. What does, in part, is how much of the question the best hit covers, weighted by rarity;
+whether a rare name of the question is in it; how near it is in meaning beyond the crowd; and
+whether the arms agree. It keeps out what is off the topic; a question on the topic that has no
+answer looks like one that has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from langledger.recall.analysis import is_whole
+from langledger.recall.scoring import WHOLE, Candidate, Question
+from langledger.recall.types import Gate
+
+__all__ = ["THRESHOLD", "judge", "signals_of"]
+
+THRESHOLD = 0.5
+# A logistic of the signals; benchmarks/recall_gate.py fits and reports it.
+_BIAS = -3.2
+_WEIGHTS = {
+    "coverage": 6.0,
+    "identifier": 1.5,
+    "agreement": 0.6,
+    "nearness": 1.5,
+    "few_terms": -1.0,
+}
+
+
+def judge(found: Sequence[Candidate], question: Question) -> Gate:
+    """Return the verdict on a search."""
+    if not question.terms:
+        return Gate(inject=False, confidence=0.0, reasons=("the question has no searchable word",))
+    if not found:
+        return Gate(inject=False, confidence=0.0, reasons=("nothing was found",))
+    signals = signals_of(found, question)
+    total = _BIAS + sum(_WEIGHTS[name] * value for name, value in signals.items())
+    confidence = 1 / (1 + math.exp(-total))
+    inject = confidence >= THRESHOLD and signals["coverage"] > 0
+    return Gate(
+        inject=inject,
+        confidence=confidence,
+        signals=signals,
+        reasons=_reasons(signals, inject=inject),
+    )
+
+
+def signals_of(found: Sequence[Candidate], question: Question) -> Mapping[str, float]:
+    """Return the raw numbers, each 0 to 1."""
+    top = found[:3]
+    lexical = max(found, key=lambda one: one.terms)
+    nearest = max(found, key=lambda one: one.cosine or -1.0)
+    wholes = [bit for bit, term in enumerate(question.terms) if is_whole(term)]
+    named = any(one.row["has"] >> bit & 1 for one in top for bit in wholes)
+    return {
+        "coverage": max(_coverage(one, question) for one in top),
+        "identifier": float(named),
+        "agreement": float(nearest.cosine is not None and nearest is lexical),
+        "nearness": _nearness(found),
+        "few_terms": 1.0 / (1 + len(question.terms)),
+    }
+
+
+def _coverage(one: Candidate, question: Question) -> float:
+    """Return the share of the question's weight that the unit itself has."""
+    weights: Sequence[float] = one.row["weights"]
+    weighed = [
+        (weight * (WHOLE if is_whole(term) else 1.0), bool(one.row["has"] >> bit & 1))
+        for bit, (weight, term) in enumerate(zip(weights, question.terms, strict=True))
+    ]
+    whole = sum(weight for weight, _ in weighed)
+    return sum(weight for weight, has in weighed if has) / whole if whole > 0 else 0.0
+
+
+def _nearness(found: Sequence[Candidate]) -> float:
+    """Return how far the nearest stands out of the crowd, in cosines; 0 without vectors."""
+    cosines = sorted((one.cosine for one in found if one.cosine is not None), reverse=True)
+    if len(cosines) < 5:
+        return 0.0
+    return min(1.0, (cosines[0] - cosines[len(cosines) // 2]) * 10)
+
+
+def _reasons(signals: Mapping[str, float], *, inject: bool) -> tuple[str, ...]:
+    told = [f"the best hit has {signals['coverage']:.0%} of the question, weighted by rarity"]
+    if signals["identifier"]:
+        told.append("it names an identifier of the question")
+    if signals["agreement"]:
+        told.append("words and meaning agree on it")
+    told.append("sure enough to be injected" if inject else "not sure enough to be injected")
+    return tuple(told)

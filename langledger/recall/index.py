@@ -1,0 +1,132 @@
+"""Operations that bring entries and texts into the index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from langledger.database.queries import load_queries
+from langledger.entries import Entry
+from langledger.operations import Operation, Query, Row, fetch, fetch_all
+from langledger.recall.build import Clean, Unit, units_of_entries, units_of_texts
+from langledger.recall.types import Text
+
+__all__ = [
+    "behind_query",
+    "catch_up",
+    "delete_queries",
+    "index_page",
+    "missing_query",
+    "put_queries",
+]
+
+_queries = load_queries("langledger.recall")
+
+PAGE = 200  # entries
+_THREADS = 10_000
+
+
+def missing_query(tenant: str, space: UUID) -> Query:
+    """Return the statement whose rows :func:`index_page` takes; none where all is indexed."""
+    return Query(_queries["missing"], {"tenant": tenant, "space": space, "limit": PAGE})
+
+
+def catch_up(tenant: str, space: UUID, *, clean: Clean = str) -> Operation[int]:
+    """Index what was recorded in a thread since the last time; return how many entries it was."""
+    added = 0
+    while True:
+        rows = (yield from fetch_all(missing_query(tenant, space)))[0]
+        if not rows:
+            return added
+        added += yield from index_page(tenant, space, rows, clean=clean)
+
+
+def behind_query(tenant: str) -> Query:
+    """Return the statement that lists the threads in which something may not be indexed yet."""
+    return Query(_queries["behind"], {"tenant": tenant, "limit": _THREADS})
+
+
+def index_page(
+    tenant: str, space: UUID, rows: Sequence[Row], *, clean: Clean = str
+) -> Operation[int]:
+    """Index the entries of these rows and note that they are; return how many they are."""
+    entries = [_entry(row) for row in rows if row["seq"] is not None]
+    before: list[Entry] = []
+    if entries and entries[0].entry_id > 1:
+        found = yield from fetch(
+            _queries["before"], tenant=tenant, space=space, seq=entries[0].entry_id
+        )
+        before = [_entry({**row, "thread_id": rows[0]["thread_id"]}) for row in found]
+    units = units_of_entries(entries, before, clean=clean)
+    mark = Query(
+        _queries["mark"],
+        {
+            "tenant": tenant,
+            "space": space,
+            "reach": rows[0]["reach"],
+            "drafts": rows[0]["drafts"],
+            "units": len(units),
+        },
+    )
+    insert = [_insert(tenant, space, units, is_entry=True)] if units else []
+    yield from fetch_all(*insert, mark)
+    return len(entries)
+
+
+def put_queries(
+    tenant: str, space: UUID, texts: Sequence[Text], *, clean: Clean = str
+) -> list[Query]:
+    """Return statements that index texts of another feature in place of their refs' old ones."""
+    units = units_of_texts(texts, clean=clean)
+    statements = delete_queries(tenant, space, sorted({text.ref for text in texts}))
+    if units:
+        statements.append(_insert(tenant, space, units, is_entry=False))
+    count = {"tenant": tenant, "space": space, "reach": None, "drafts": None, "units": len(units)}
+    return [*statements, Query(_queries["mark"], count)]
+
+
+def delete_queries(tenant: str, space: UUID, refs: Sequence[int]) -> list[Query]:
+    """Return the statements that take all texts of these refs out of the index."""
+    if not refs:
+        return []
+    return [Query(_queries["delete"], {"tenant": tenant, "space": space, "refs": list(refs)})]
+
+
+def _insert(tenant: str, space: UUID, units: Sequence[Unit], *, is_entry: bool) -> Query:
+    columns: dict[str, list[Any]] = {
+        "refs": [unit.ref for unit in units],
+        "parts": [unit.part for unit in units],
+        "sizes": [unit.size for unit in units],
+        "importances": [unit.importance for unit in units],
+        "created": [unit.created_at for unit in units],
+        "digests": [unit.digest for unit in units],
+        "roles": [unit.role for unit in units],
+        "tasks": [unit.task_id for unit in units],
+        "users": [unit.user_id for unit in units],
+        "tags": [" ".join(unit.tags) for unit in units],
+        "metadata": [Jsonb(dict(unit.metadata)) for unit in units],
+        "terms": [unit.terms for unit in units],
+        "bodies": [unit.body for unit in units],
+    }
+    return Query(
+        _queries["insert"], {"tenant": tenant, "space": space, "is_entry": is_entry, **columns}
+    )
+
+
+def _entry(row: Row) -> Entry:
+    return Entry(
+        entry_id=row["seq"],
+        thread_id=row["thread_id"],
+        role=row["role"],
+        created_at=row["created_at"],
+        message_id=row["message_id"],
+        tokens=row["tokens"],
+        task_id=row["task_id"],
+        user_id=row["user_id"],
+        scope=row["scope"],
+        metadata=row["metadata"] or {},
+        body=row["body"],
+    )

@@ -1,0 +1,258 @@
+-- name: missing
+-- Messages of a thread that were not looked at, and up to which seq that is the whole truth: the
+-- drafts among them are left for when they are messages.
+WITH done AS (
+    SELECT coalesce((SELECT s.done FROM {schema}.recall_space s
+                     WHERE s.tenant = %(tenant)s AND s.space = %(space)s), '{}') AS done
+), todo AS (
+    SELECT e.seq, e.kind
+    FROM done, unnest('{[1,)}'::int8multirange - done.done) AS r (r)
+    JOIN {schema}.entry e
+      ON e.tenant = %(tenant)s AND e.thread_key = %(space)s
+     AND e.seq >= lower(r.r) AND (upper_inf(r.r) OR e.seq < upper(r.r))
+), page AS (
+    SELECT seq FROM todo WHERE kind = 'message' ORDER BY seq LIMIT %(limit)s
+), reach AS (
+    SELECT CASE WHEN (SELECT count(*) FROM page) = %(limit)s THEN (SELECT max(seq) FROM page)
+                ELSE t.next_seq - 1 END AS seq, t.thread_id
+    FROM {schema}.thread t WHERE t.tenant = %(tenant)s AND t.thread_key = %(space)s
+), seen AS (
+    SELECT reach.seq, reach.thread_id,
+           coalesce((SELECT range_agg(int8range(d.seq, d.seq, '[]')) FROM todo d
+                     WHERE d.kind = 'draft' AND d.seq <= reach.seq), '{}') AS drafts
+    FROM reach
+)
+SELECT seen.thread_id, e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id,
+       e.scope, e.metadata, e.body, seen.seq AS reach, seen.drafts::text AS drafts
+FROM seen CROSS JOIN done
+LEFT JOIN {schema}.entry e
+  ON e.tenant = %(tenant)s AND e.thread_key = %(space)s AND e.seq IN (SELECT seq FROM page)
+WHERE seen.seq > 0
+  AND int8multirange(int8range(1, seen.seq, '[]')) - done.done <> seen.drafts
+ORDER BY e.seq
+
+-- name: before
+SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata,
+       e.body
+FROM {schema}.entry e
+WHERE e.tenant = %(tenant)s AND e.thread_key = %(space)s AND e.kind = 'message'
+  AND e.seq < %(seq)s AND e.seq >= %(seq)s - 64
+ORDER BY e.seq
+
+-- name: insert
+-- Only of entries that are still there: what was deleted meanwhile must not come back.
+INSERT INTO {schema}.recall_unit (tenant, space, ref, part, size, importance, created_at, digest, role,
+                                  task_id, user_id, tags, metadata, terms, body, is_entry)
+SELECT %(tenant)s, %(space)s, i.ref, i.part, i.size, i.importance, coalesce(i.created_at, now()),
+       i.digest, i.role, i.task_id, i.user_id, string_to_array(i.tags, ' '), i.metadata,
+       i.terms::tsvector, i.body, %(is_entry)s
+FROM unnest(%(refs)s::int8[], %(parts)s::int[], %(sizes)s::int[], %(importances)s::real[],
+            %(created)s::timestamptz[], %(digests)s::bytea[], %(roles)s::text[], %(tasks)s::text[],
+            %(users)s::text[], %(tags)s::text[], %(metadata)s::jsonb[], %(terms)s::text[],
+            %(bodies)s::bytea[])
+     AS i (ref, part, size, importance, created_at, digest, role, task_id, user_id, tags, metadata,
+           terms, body)
+WHERE NOT %(is_entry)s OR EXISTS (
+    SELECT FROM {schema}.entry e
+    WHERE e.tenant = %(tenant)s AND e.thread_key = %(space)s AND e.seq = i.ref FOR KEY SHARE)
+ON CONFLICT (tenant, space, ref, part) DO NOTHING
+
+-- name: mark
+INSERT INTO {schema}.recall_space AS s (tenant, space, done, units)
+VALUES (%(tenant)s, %(space)s,
+        CASE WHEN %(reach)s::int8 IS NULL THEN '{}'
+             ELSE int8multirange(int8range(1, %(reach)s::int8, '[]'))
+                  - coalesce(%(drafts)s::int8multirange, '{}') END,
+        %(units)s)
+ON CONFLICT (tenant, space) DO UPDATE
+    SET done = s.done + excluded.done, units = s.units + excluded.units
+
+-- name: behind
+-- Threads of the tenant in which something may not be indexed.
+SELECT t.thread_id, t.thread_key AS space
+FROM {schema}.thread t
+LEFT JOIN {schema}.recall_space s ON s.tenant = t.tenant AND s.space = t.thread_key
+WHERE t.tenant = %(tenant)s AND t.next_seq > 1
+  AND (s.done IS NULL OR s.done <> int8multirange(int8range(1, t.next_seq)))
+ORDER BY t.thread_key
+LIMIT %(limit)s
+
+-- name: delete
+DELETE FROM {schema}.recall_unit
+WHERE tenant = %(tenant)s AND space = %(space)s AND ref = ANY(%(refs)s::int8[])
+
+-- name: sizes
+SELECT space, units FROM {schema}.recall_space
+WHERE tenant = %(tenant)s AND (%(spaces)s::uuid[] IS NULL OR space = ANY(%(spaces)s::uuid[]))
+
+-- name: common_terms
+-- How frequent the frequent terms are, as the last ANALYZE saw it.
+SELECT e.term, e.frequency
+FROM pg_stats s,
+     unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs[1:cardinality(s.most_common_elems::text::text[])])
+     AS e (term, frequency)
+WHERE format('%%I.%%I', s.schemaname, s.tablename)::regclass = '{schema}.recall_unit'::regclass AND s.attname = 'terms'
+
+-- name: touch
+INSERT INTO {schema}.recall_use AS r (tenant, space, ref, part, times, last_at)
+SELECT %(tenant)s, g.space, g.ref, g.part, 1, now()
+FROM unnest(%(spaces)s::uuid[], %(refs)s::int8[], %(parts)s::int[]) AS g (space, ref, part)
+JOIN {schema}.recall_unit u
+  ON u.tenant = %(tenant)s AND u.space = g.space AND u.ref = g.ref AND u.part = g.part
+ORDER BY g.space, g.ref, g.part
+ON CONFLICT (tenant, space, ref, part) DO UPDATE SET times = r.times + 1, last_at = now()
+
+-- name: never
+-- Units that no search gave to anybody, oldest first.
+SELECT u.ref, u.part, u.role, u.created_at, u.tags, u.metadata, u.body
+FROM {schema}.recall_unit u
+WHERE u.tenant = %(tenant)s AND u.space = %(space)s AND NOT (u.tags && %(hidden)s::text[])
+  AND NOT EXISTS (SELECT FROM {schema}.recall_use r
+                  WHERE r.tenant = u.tenant AND r.space = u.space AND r.ref = u.ref AND r.part = u.part)
+ORDER BY u.ref, u.part
+LIMIT %(limit)s OFFSET %(offset)s
+
+-- name: model
+-- The number of an embedding model, given out at its first use.
+WITH known AS (
+    SELECT model, dimensions FROM {schema}.recall_model WHERE tenant = %(tenant)s AND name = %(name)s
+), made AS (
+    INSERT INTO {schema}.recall_model (tenant, model, name, dimensions)
+    SELECT %(tenant)s, coalesce(max(model), 0) + 1, %(name)s, %(dimensions)s
+    FROM {schema}.recall_model WHERE tenant = %(tenant)s
+    HAVING NOT EXISTS (SELECT FROM known)
+    ON CONFLICT DO NOTHING
+    RETURNING model, dimensions
+)
+SELECT model, dimensions FROM known UNION ALL SELECT model, dimensions FROM made
+
+-- name: models
+SELECT m.model, m.name, m.dimensions FROM {schema}.recall_model m
+WHERE m.tenant = %(tenant)s ORDER BY m.model
+
+-- name: unembedded
+SELECT u.space, u.ref, u.part, u.role, u.digest, u.body
+FROM {schema}.recall_unit u
+WHERE u.tenant = %(tenant)s AND (%(spaces)s::uuid[] IS NULL OR u.space = ANY(%(spaces)s::uuid[]))
+  AND NOT EXISTS (SELECT FROM {schema}.recall_vector v
+                  WHERE v.tenant = u.tenant AND v.space = u.space AND v.ref = u.ref AND v.part = u.part
+                    AND v.model = %(model)s)
+ORDER BY u.space, u.ref DESC, u.part
+LIMIT %(limit)s
+
+-- name: embed
+INSERT INTO {schema}.recall_vector (tenant, space, ref, part, model, digest, embedding, fault)
+SELECT u.tenant, u.space, u.ref, u.part, %(model)s, u.digest,
+       CASE WHEN g.vector IS NOT NULL THEN {schema}.recall_vector_of(g.vector) END, g.fault
+FROM unnest(%(spaces)s::uuid[], %(refs)s::int8[], %(parts)s::int[], %(digests)s::bytea[],
+            %(vectors)s::text[], %(faults)s::text[])
+     AS g (space, ref, part, digest, vector, fault)
+JOIN {schema}.recall_unit u
+  ON u.tenant = %(tenant)s AND u.space = g.space AND u.ref = g.ref AND u.part = g.part
+ AND u.digest = g.digest
+FOR KEY SHARE OF u
+ON CONFLICT (tenant, space, ref, part, model) DO NOTHING
+
+-- name: copy_vectors
+-- Gives units the vectors of equal texts.
+INSERT INTO {schema}.recall_vector (tenant, space, ref, part, model, digest, embedding)
+SELECT u.tenant, u.space, u.ref, u.part, %(model)s, u.digest, o.embedding
+FROM unnest(%(spaces)s::uuid[], %(refs)s::int8[], %(parts)s::int[], %(digests)s::bytea[])
+     AS g (space, ref, part, digest)
+JOIN {schema}.recall_unit u
+  ON u.tenant = %(tenant)s AND u.space = g.space AND u.ref = g.ref AND u.part = g.part
+ AND u.digest = g.digest
+CROSS JOIN LATERAL (
+    SELECT v.embedding FROM {schema}.recall_vector v
+    WHERE v.tenant = %(tenant)s AND v.digest = g.digest AND v.model = %(model)s
+      AND v.embedding IS NOT NULL LIMIT 1) AS o
+ON CONFLICT (tenant, space, ref, part, model) DO NOTHING
+RETURNING space, ref, part
+
+-- name: count_vectors
+SELECT count(*) AS n FROM {schema}.recall_vector
+WHERE tenant = %(tenant)s AND model = %(model)s AND embedding IS NOT NULL
+
+-- name: build_index
+SELECT {schema}.recall_build_index(%(tenant)s, %(model)s, %(dimensions)s, %(name)s)
+
+-- name: has_index
+SELECT count(*) AS n
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE i.indrelid = '{schema}.recall_vector'::regclass AND c.relname = %(name)s AND i.indisvalid
+
+-- name: search
+-- Candidates of the three arms with the raw numbers of each; langledger.recall.scoring ranks them.
+-- body and context are bit sets: which terms a unit has itself, and which the messages before it have.
+WITH scope AS (
+    SELECT greatest(coalesce(sum(s.units), 0), 1)::float8 AS units
+    FROM {schema}.recall_space s WHERE s.tenant = %(tenant)s AND {space_of_scope}
+), matched AS MATERIALIZED (
+    SELECT u.space, u.ref, u.part, u.size, ({body})::int8 AS body, ({context})::int8 AS context
+    FROM {units} AS u
+    WHERE u.tenant = %(tenant)s AND u.terms @@ %(any)s::tsquery AND {space_of_unit} {condition}
+), counted AS (
+    SELECT {counts}::float8[] AS df, count(*)::float8 AS rows, avg(size)::float8 AS size FROM matched
+), weighed AS (
+    SELECT ARRAY(SELECT ln(1 + (g.n - d.df + 0.5) / (d.df + 0.5))
+                 FROM (SELECT greatest(scope.units, counted.rows, max(f.df)) AS n
+                       FROM unnest(counted.df, %(known)s::float8[]) AS f (df, known)) AS g,
+                      LATERAL (SELECT greatest(f.df, f.known) AS df, f.ord
+                               FROM unnest(counted.df, %(known)s::float8[])
+                                    WITH ORDINALITY AS f (df, known, ord)) AS d
+                 ORDER BY d.ord) AS w, counted.size
+    FROM counted, scope
+), scored AS (
+    SELECT m.*, 2.2 / (1 + 1.2 * (0.8 + 0.2 * m.size / greatest(w.size, 1))) AS norm,
+           {words} AS words, {wholes} AS wholes
+    FROM matched m, weighed w
+), worded AS (
+    SELECT space, ref, part FROM scored
+    ORDER BY norm * (words + 1.5 * wholes) DESC, space, ref DESC, part LIMIT %(pool)s
+), identified AS (
+    SELECT space, ref, part FROM scored WHERE wholes > 0
+    ORDER BY wholes DESC, norm * words DESC, space, ref DESC, part LIMIT %(pool)s
+), near AS (
+    {near}
+), picked AS (
+    SELECT space, ref, part FROM worded
+    UNION SELECT space, ref, part FROM identified
+    UNION SELECT space, ref, part FROM near
+)
+SELECT u.space, u.ref, u.part, u.role, u.created_at, u.importance, u.digest, u.tags, u.metadata, u.body,
+       coalesce(s.norm * s.words, 0)::float8 AS words, coalesce(s.norm * s.wholes, 0)::float8 AS wholes,
+       coalesce(s.body, 0) AS has, coalesce(s.context, 0) AS around, {cosine} AS cosine,
+       r.last_at, r.times, t.thread_id, e.message_id,
+       w.w AS weights, scope.units
+FROM picked p
+JOIN {schema}.recall_unit u
+  ON u.tenant = %(tenant)s AND u.space = p.space AND u.ref = p.ref AND u.part = p.part
+LEFT JOIN scored s ON s.space = p.space AND s.ref = p.ref AND s.part = p.part
+LEFT JOIN {schema}.recall_vector v
+  ON v.tenant = %(tenant)s AND v.space = p.space AND v.ref = p.ref AND v.part = p.part
+ AND v.model = %(model)s
+LEFT JOIN {schema}.recall_use r
+  ON r.tenant = %(tenant)s AND r.space = p.space AND r.ref = p.ref AND r.part = p.part
+LEFT JOIN {schema}.thread t ON t.tenant = %(tenant)s AND t.thread_key = p.space
+LEFT JOIN {schema}.entry e
+  ON u.is_entry AND e.tenant = %(tenant)s AND e.thread_key = p.space AND e.seq = p.ref
+CROSS JOIN weighed w CROSS JOIN scope
+
+-- name: near_exact
+SELECT v.space, v.ref, v.part
+FROM {schema}.recall_vector v
+WHERE v.tenant = %(tenant)s AND v.model = %(model)s AND v.embedding IS NOT NULL AND {space_of_vector}
+  AND EXISTS (SELECT FROM {schema}.recall_unit u
+              WHERE u.tenant = v.tenant AND u.space = v.space AND u.ref = v.ref AND u.part = v.part
+                AND {space_of_unit} {condition})
+ORDER BY {schema}.recall_distance(v.embedding, %(vector)s::text), v.space, v.ref DESC, v.part
+LIMIT %(pool)s
+
+-- name: near_indexed
+SELECT n.space, n.ref, n.part
+FROM {schema}.recall_nearest(%(tenant)s, %(model)s, %(dimensions)s, %(vector)s, %(reach)s) n
+JOIN {schema}.recall_unit u
+  ON u.tenant = %(tenant)s AND u.space = n.space AND u.ref = n.ref AND u.part = n.part
+WHERE {space_of_unit} {condition}
+ORDER BY n.distance, n.space, n.ref DESC, n.part
+LIMIT %(pool)s

@@ -1,0 +1,209 @@
+"""A search, from the question to the hits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any
+
+from langledger.arguments import check_whole
+from langledger.errors import ConfigurationError
+from langledger.operations import Operation, Query, Row, fetch_all
+from langledger.recall.analysis import analyse, is_whole
+from langledger.recall.build import Clean
+from langledger.recall.gate import judge
+from langledger.recall.index import behind_query, catch_up, missing_query
+from langledger.recall.scoring import Candidate, Question, metadata_of, ranked
+from langledger.recall.statement import Near, search_query
+from langledger.recall.types import Found, Gate, Hit, SearchRequest
+
+__all__ = ["TERMS", "checked", "empty", "question_terms", "search"]
+
+TERMS = 48
+_POOL = 60
+_MOST = 1000
+_READ = 20_000  # characters of a question
+
+
+def checked(request: SearchRequest) -> SearchRequest:
+    """Return a request that can be answered.
+
+    Raises:
+        ConfigurationError: The query is no text, or a number is out of bounds.
+    """
+    query: object = request.query
+    if not isinstance(query, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
+        raise ConfigurationError(f"query must be a string, not a {type(query).__name__}")
+    check_whole("k", request.k, least=1, most=_MOST)
+    check_whole("offset", request.offset, most=_MOST)
+    return request
+
+
+def question_terms(query: str) -> list[str]:
+    """Return what of a question is searched for: whole names first, then the longest words."""
+    counts = analyse(query[:_READ]).counts
+    wholes = sorted((term for term in counts if is_whole(term)), key=_by_length)[: TERMS // 2]
+    words = sorted((term for term in counts if not is_whole(term)), key=_by_length)
+    kept = {*wholes, *words[: TERMS - len(wholes)]}
+    return [term for term in counts if term in kept]
+
+
+def _by_length(term: str) -> tuple[int, str]:
+    return (-len(term), term)
+
+
+def search(
+    tenant: str,
+    request: SearchRequest,
+    *,
+    near: Near | None,
+    started: float,
+    unit_counts: MutableMapping[Any, float],
+    common: Mapping[str, float] | None = None,
+    clean: Clean = str,
+) -> Operation[Found]:
+    """Answer a request: one round trip, if nothing was recorded since the last one.
+
+    Args:
+        tenant: Whose units.
+        request: Checked already.
+        near: The question's vector, where there is one.
+        started: ``time.perf_counter()`` at the request.
+        unit_counts: How many units a space holds, as far as known; kept up to date.
+        common: How many units of the tenant have a frequent term.
+        clean: Takes secrets out of what is indexed on the way.
+    """
+    terms = question_terms(request.query)
+    if not terms and near is None:
+        return empty(request, "the query has no word that can be searched", started)
+    query, question = _query(
+        tenant, request, terms, near=near, units=unit_counts.get(_key(request)), common=common
+    )
+    rows = yield from _current(tenant, request, query, clean)
+    if rows:
+        unit_counts[_key(request)] = rows[0]["units"]
+    wanted = request.offset + request.k
+    found = ranked(rows, question, wanted=wanted)
+    gate = judge(found, question)
+    hits = [_hit(one, request, question) for one in found[request.offset : wanted]]
+    return Found(query=request.query, hits=hits, gate=gate, seconds=time.perf_counter() - started)
+
+
+def empty(request: SearchRequest, reason: str, started: float) -> Found:
+    """Return the answer to a request that finds nothing, with the reason."""
+    gate = Gate(inject=False, confidence=0.0, reasons=(reason,))
+    return Found(query=request.query, hits=[], gate=gate, seconds=time.perf_counter() - started)
+
+
+def _query(
+    tenant: str,
+    request: SearchRequest,
+    terms: Sequence[str],
+    *,
+    near: Near | None,
+    units: float | None,
+    common: Mapping[str, float] | None,
+) -> tuple[Query, Question]:
+    pool = max(_POOL, 2 * (request.offset + request.k) + 20)
+    known = [(common or {}).get(term, 0.0) for term in terms]
+    searched = _selective(terms, known) if common else None
+    query = search_query(
+        tenant,
+        request,
+        terms,
+        near=near,
+        pool=pool,
+        known=known,
+        searched=searched,
+        units=units,
+    )
+    return query, Question(terms, len(terms) - len(searched) if searched is not None else 0)
+
+
+_ROWS = 4000  # read for their terms; the rest of a question's terms only ranks what these bring
+
+
+def _selective(terms: Sequence[str], known: Sequence[float]) -> list[str]:
+    """Return the rarest terms, as many as bring a bounded number of rows."""
+    chosen: list[str] = []
+    rows = 0.0
+    for count, term in sorted(zip(known, terms, strict=True)):
+        if chosen and rows + count > _ROWS:
+            break
+        rows += count
+        chosen.append(term)
+    return chosen
+
+
+def _current(
+    tenant: str, request: SearchRequest, query: Query, clean: Clean
+) -> Operation[list[Row]]:
+    """Run the search; what was recorded meanwhile is indexed first, and then it is run again."""
+    spaces = request.spaces
+    if spaces is None:
+        late, rows = yield from fetch_all(behind_query(tenant), query)
+        todo = [row["space"] for row in late]
+    elif len(spaces) == 1:
+        late, rows = yield from fetch_all(missing_query(tenant, spaces[0]), query)
+        todo = list(spaces) if late else []
+    else:
+        rows, todo = [], list(spaces)
+    changed = 0
+    for space in todo:
+        changed += yield from catch_up(tenant, space, clean=clean)
+    if changed or (spaces is not None and len(spaces) != 1):
+        rows = (yield from fetch_all(query))[0]
+    return rows
+
+
+def _key(request: SearchRequest) -> Any:
+    return tuple(request.spaces) if request.spaces is not None else None
+
+
+def _hit(one: Candidate, request: SearchRequest, question: Question) -> Hit:
+    row = one.row
+    metadata = metadata_of(row)
+    if one.same:
+        metadata["same_as"] = sorted(one.same)
+    if one.replaced_by is not None:
+        metadata["superseded_by"] = one.replaced_by
+    return Hit(
+        entry_id=one.ref,
+        message_id=row["message_id"],
+        thread_id=row["thread_id"] or "",
+        role=row["role"] or "",
+        text=one.text,
+        score=round(one.score, 6),
+        scores={name: round(value, 6) for name, value in one.scores.items()},
+        metadata=metadata,
+        created_at=row["created_at"],
+        part=one.part,
+        reasons=_reasons(one, question) if request.explain else (),
+    )
+
+
+def _reasons(one: Candidate, question: Question) -> tuple[str, ...]:
+    has = [term for bit, term in enumerate(question.terms) if one.row["has"] >> bit & 1]
+    around = [
+        term
+        for bit, term in enumerate(question.terms)
+        if one.row["around"] >> bit & 1 and term not in has
+    ]
+    wholes = [term[1:] for term in has if is_whole(term)]
+    words = [term for term in has if not is_whole(term)]
+    told: list[str] = []
+    if wholes:
+        told.append(f"identifiers: {', '.join(wholes)}")
+    if words:
+        told.append(f"words: {', '.join(words)}")
+    if around:
+        told.append(f"words of the messages before: {', '.join(around)}")
+    if one.cosine is not None:
+        told.append(f"cosine {one.cosine:.3f}")
+    factors = (f"{name} × {one.scores[name]:.3f}" for name in ("decay", "importance"))
+    told.append(", ".join(factors))
+    if one.same:
+        told.append(f"the same stands in {', '.join(f'#{ref}' for ref in sorted(set(one.same)))}")
+    if one.replaced_by is not None:
+        told.append(f"replaced by #{one.replaced_by}")
+    return tuple(told)

@@ -1,0 +1,190 @@
+"""The one statement of a search, put together from its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from uuid import UUID
+
+from psycopg.sql import SQL, Composable, Composed
+
+from langledger.database.queries import load_queries
+from langledger.operations import Query
+from langledger.recall.analysis import is_whole
+from langledger.recall.build import CONTEXT, quoted
+from langledger.recall.filters import condition
+from langledger.recall.scoring import CONTEXT as CONTEXT_WEIGHT
+from langledger.recall.tags import HIDDEN
+from langledger.recall.types import SearchRequest
+
+__all__ = ["FENCED_BELOW", "Near", "search_query"]
+
+_queries = load_queries("langledger.recall")
+_SCHEMA = SQL("{schema}")
+FENCED_BELOW = 20_000
+"""Units of a space up to which all of its rows are read by the key, whatever the terms are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The vector of a question.
+
+    Attributes:
+        model: Number of the model in the tenant.
+        vector: The numbers.
+        indexed: Use the tenant's HNSW index.
+    """
+
+    model: int
+    vector: Sequence[float]
+    indexed: bool = False
+
+
+def search_query(
+    tenant: str,
+    request: SearchRequest,
+    terms: Sequence[str],
+    *,
+    near: Near | None,
+    pool: int,
+    known: Sequence[float] | None = None,
+    searched: Sequence[str] | None = None,
+    units: float | None = None,
+) -> Query:
+    """Return the statement ``search`` for a request.
+
+    Args:
+        tenant: Whose units.
+        request: What for, and where.
+        terms: Of the question, 60 at most; a bit each.
+        near: The question's vector, where there is one.
+        pool: Candidates of each arm.
+        known: How many units are known to have each term; 0 where that is counted now.
+        searched: The terms that a candidate must have one of; default: all.
+        units: How many units the spaces hold, as far as known.
+    """
+    spaces = request.spaces
+    where, params = _conditions(tenant, request)
+    in_space = SQL("u.space = ANY(%(spaces)s::uuid[])") if spaces is not None else SQL("u.is_entry")
+    fenced = spaces is not None and (units or 0) <= FENCED_BELOW
+    near_params, nearest, cosine = _near(near, in_space, where, spaces, pool)
+    statement = SQL(_queries["search"]).format(
+        schema=_SCHEMA,
+        space_of_scope=SQL("s.space = ANY(%(spaces)s::uuid[])")
+        if spaces is not None
+        else SQL("true"),
+        space_of_unit=in_space,
+        units=_fence() if fenced else SQL("{schema}.recall_unit"),
+        body=_bits(terms),
+        context=_bits(terms, context=True),
+        counts=_counts(len(terms)),
+        words=_sum(terms, whole=False),
+        wholes=_sum(terms, whole=True),
+        condition=where,
+        near=nearest,
+        cosine=cosine,
+    )
+    wanted = terms if searched is None else searched
+    return Query(
+        statement,
+        {
+            **params,
+            **near_params,
+            **{f"t{place}": quoted(term) for place, term in enumerate(terms)},
+            **{f"c{place}": quoted(CONTEXT + term) for place, term in enumerate(terms)},
+            "tenant": tenant,
+            "spaces": list(spaces) if spaces is not None else None,
+            "any": " | ".join(text for term in wanted for text in _both(term)) or quoted("="),
+            "known": list(known) if known is not None else [0.0] * len(terms),
+            "pool": pool,
+        },
+    )
+
+
+def _both(term: str) -> list[str]:
+    return [quoted(term)] if is_whole(term) else [quoted(term), quoted(CONTEXT + term)]
+
+
+def _conditions(tenant: str, request: SearchRequest) -> tuple[Composed, dict[str, Any]]:
+    where, params = condition(tenant, request.filter)
+    parts: list[Composable] = [where]
+    asked = request.filter or {}
+    if not request.noise and "tag" not in asked and "role" not in asked:
+        parts.append(SQL(" AND NOT (u.tags && %(hidden)s::text[])"))
+        params["hidden"] = sorted(HIDDEN)
+    if request.exclude:
+        parts.append(SQL(" AND NOT (u.ref = ANY(%(excluded)s::int8[]))"))
+        params["excluded"] = sorted(request.exclude)
+    if request.within is not None:
+        parts += [SQL(" AND ("), request.within, SQL(")")]
+        params |= dict(request.params)
+    return Composed(parts), params
+
+
+def _near(
+    near: Near | None, in_space: SQL, where: Composed, spaces: Sequence[UUID] | None, pool: int
+) -> tuple[Mapping[str, Any], Composable, Composable]:
+    if near is None:
+        nothing = SQL("SELECT space, ref, part FROM matched WHERE false")
+        return {"model": None}, nothing, SQL("NULL::float8")
+    params = {
+        "model": near.model,
+        "vector": "[" + ",".join(f"{number:.6g}" for number in near.vector) + "]",
+        "dimensions": len(near.vector),
+        "reach": max(200, pool),
+    }
+    name = "near_indexed" if near.indexed else "near_exact"
+    nearest = SQL(_queries[name]).format(
+        schema=_SCHEMA,
+        space_of_unit=in_space,
+        space_of_vector=SQL("v.space = ANY(%(spaces)s::uuid[])")
+        if spaces is not None
+        else SQL("true"),
+        condition=where,
+    )
+    cosine = SQL("1 - {schema}.recall_distance(v.embedding, %(vector)s::text)")
+    return params, nearest, cosine
+
+
+def _fence() -> Composable:
+    # OFFSET keeps the planner from taking the index of terms for a thread, whose rows are few.
+    return SQL(
+        "(SELECT * FROM {schema}.recall_unit WHERE tenant = %(tenant)s "
+        "AND space = ANY(%(spaces)s::uuid[]) OFFSET 0)"
+    )
+
+
+def _bits(terms: Sequence[str], *, context: bool = False) -> Composable:
+    letter = "c" if context else "t"
+    bits = [
+        _sql(f"((u.terms @@ %({letter}{place})s::tsquery)::int::int8 << {place})")
+        for place, term in enumerate(terms)
+        if not (context and is_whole(term))
+    ]
+    return SQL(" | ").join(bits) if bits else SQL("0")
+
+
+def _counts(terms: int) -> Composable:
+    each = [_sql(f"count(*) FILTER (WHERE body >> {place} & 1 = 1)") for place in range(terms)]
+    return SQL("ARRAY[{}]").format(SQL(", ").join(each))
+
+
+def _sum(terms: Sequence[str], *, whole: bool) -> Composable:
+    each = [
+        _sql(f"w.w[{place + 1}] * {_share(place, whole=whole)}")
+        for place, term in enumerate(terms)
+        if is_whole(term) == whole
+    ]
+    return SQL(" + ").join(each) if each else SQL("0")
+
+
+def _share(place: int, *, whole: bool) -> str:
+    own = f"(m.body >> {place} & 1)"
+    if whole:
+        return own
+    return f"greatest({own}, {CONTEXT_WEIGHT} * (m.context >> {place} & 1))"
+
+
+def _sql(text: str) -> SQL:
+    return SQL(cast("Any", text))

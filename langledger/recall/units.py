@@ -1,0 +1,161 @@
+"""Messages to units, the pieces that are found and given back.
+
+A unit is a paragraph, a code block or a stretch of lines of up to :data:`LONGEST` characters;
+short neighbours share one. A tool result's units begin with the call that it answers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+__all__ = ["LONGEST", "RECALLED", "call_heads", "recalled_mark", "split", "units_of"]
+
+LONGEST = 1200  # characters; about 300 tokens
+_HEAD = 300  # characters of a call before its result
+RECALLED = "langledger_recalled"
+"""Key of ``additional_kwargs`` of a message that repeats what was recalled: it is not indexed."""
+_OPEN, _CLOSE = "<recalled-history>", "</recalled-history>"
+_REPEATED = re.compile(re.escape(_OPEN) + r".*?(?:" + re.escape(_CLOSE) + r"|\Z)", re.DOTALL)
+_FENCE = re.compile(r"(^[ \t]*```.*?(?:^[ \t]*```[^\n]*\n?|\Z))", re.DOTALL | re.MULTILINE)
+_BLANK = re.compile(r"\n[ \t]*\n")
+_SENTENCE = re.compile(r"(?<=[.!?;。！？；])\s*")
+
+
+def recalled_mark(text: str) -> str:
+    """Return recalled text between marks, so that it is not indexed again where it is repeated."""
+    return f"{_OPEN}\n{text}\n{_CLOSE}"
+
+
+def units_of(message: BaseMessage, heads: Mapping[str, str]) -> list[str]:
+    """Return the units of a message, in order; none for one that says nothing.
+
+    Args:
+        message: As recorded.
+        heads: What the tool calls before it were, by call id.
+    """
+    if message.additional_kwargs.get(RECALLED):
+        return []
+    text = _REPEATED.sub("", _text(message)).replace("\x00", "\ufffd")
+    units = split(text)
+    if isinstance(message, ToolMessage):
+        head = heads.get(message.tool_call_id)
+        return [f"{head}\n{unit}" for unit in units or [""]] if head else units
+    return [*units, *(unit for call in _calls(message) for unit in split(call))]
+
+
+def call_heads(messages: Iterable[BaseMessage]) -> dict[str, str]:
+    """Return a line for each tool call of these messages, by call id."""
+    return {
+        call["id"]: _shortened(_call_text(call))
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+        if call["id"]
+    }
+
+
+def split(text: str) -> list[str]:
+    """Cut a text into units of at most :data:`LONGEST` characters, losing nothing but space."""
+    units: list[str] = []
+    for block in _blocks(text):
+        if units and len(units[-1]) + len(block) + 2 <= LONGEST // 2:
+            units[-1] += f"\n\n{block}"
+        else:
+            units.append(block)
+    return units
+
+
+def _blocks(text: str) -> Iterator[str]:
+    for at, part in enumerate(_FENCE.split(text)):
+        pieces = [part] if at % 2 else _BLANK.split(part)
+        for piece in pieces:
+            block = piece.strip("\n")
+            if block.strip():
+                yield from _cut(block)
+
+
+def _cut(block: str) -> Iterator[str]:
+    """Cut a block that is too long between lines, else between sentences, else anywhere."""
+    if len(block) <= LONGEST:
+        yield block
+        return
+    held = ""
+    for piece in _pieces(block):
+        if held and len(held) + len(piece) > LONGEST:
+            yield held.strip("\n")
+            held = ""
+        held += piece
+    if held.strip():
+        yield held.strip("\n")
+
+
+def _pieces(block: str) -> Iterator[str]:
+    for line in block.splitlines(keepends=True):
+        if len(line) <= LONGEST:
+            yield line
+            continue
+        for sentence in _SENTENCE.split(line):
+            yield from _slices(sentence)
+
+
+def _slices(text: str) -> Iterator[str]:
+    """Cut at spaces; a run without any is cut where it must be."""
+    while len(text) > LONGEST:
+        end = text.rfind(" ", LONGEST // 2, LONGEST) + 1 or LONGEST
+        yield text[:end]
+        text = text[end:]
+    if text:
+        yield text + " "
+
+
+def _text(message: BaseMessage) -> str:
+    if isinstance(message.content, str):
+        return message.content
+    return "\n\n".join(_block_text(block) for block in message.content)
+
+
+def _block_text(block: Any) -> str:
+    if not isinstance(block, dict):
+        return block if isinstance(block, str) else ""
+    fields = cast("dict[str, Any]", block)
+    for key in ("text", "content", "reasoning", "thinking"):
+        value = fields.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            return "\n\n".join(_block_text(item) for item in cast("list[Any]", value))
+    return ""
+
+
+def _calls(message: BaseMessage) -> list[str]:
+    if not isinstance(message, AIMessage):
+        return []
+    return [_call_text(call) for call in [*message.tool_calls, *message.invalid_tool_calls]]
+
+
+def _call_text(call: Mapping[str, Any]) -> str:
+    """Return a call as people read it: strings as they are, the rest as JSON."""
+    args = call["args"]
+    if not isinstance(args, dict):
+        return f"{call['name']}: {args}"
+    named = cast("dict[str, Any]", args)
+    shown = [f"{name}: {_shown(value)}" for name, value in named.items()]
+    return (
+        "\n".join([f"{call['name']}", *shown])
+        if len(shown) > 1
+        else f"{call['name']} {''.join(shown)}"
+    )
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _HEAD else f"{line[:_HEAD]}..."

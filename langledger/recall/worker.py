@@ -1,0 +1,115 @@
+"""Indexing and embedding in the background, by one thread of a pool of connections.
+
+It begins when the first space is noticed, so that who never searches pays nothing. It waits for 20
+units or 10 seconds, whichever is first, and stops within one request of the model when closed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from uuid import UUID
+
+from langledger.errors import EmbeddingError, LangLedgerError
+from langledger.operations import Executor, run
+from langledger.recall.embedding import embed_some
+from langledger.recall.embeddings import Embedder
+
+__all__ = ["Worker"]
+
+logger = logging.getLogger("langledger.recall")
+
+_ITEMS = 20
+_SECONDS = 10.0
+_LONGEST_PAUSE = 300.0
+
+
+class Worker:
+    """Embeds what is new in the spaces it was told of.
+
+    Args:
+        executor: Runs the database effects, from the worker's thread.
+        embedder: None: there is nothing to do.
+        items: Begin when so many spaces or units were noticed.
+        seconds: Begin this long after the first was noticed, however few there are.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        embedder: Embedder | None,
+        *,
+        items: int = _ITEMS,
+        seconds: float = _SECONDS,
+    ) -> None:
+        self._executor = executor
+        self._embedder = embedder
+        self._items = items
+        self._seconds = seconds
+        self._noticed: dict[tuple[str, UUID], int] = {}
+        self._wake = threading.Condition()
+        self._stopped = False
+        self._thread: threading.Thread | None = None
+
+    def notice(self, tenant: str, space: UUID, *, items: int = 1) -> None:
+        """Say that something may be new in a space; returns at once."""
+        if self._embedder is None:
+            return
+        with self._wake:
+            if self._stopped:
+                return
+            self._noticed[tenant, space] = self._noticed.get((tenant, space), 0) + items
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(
+                    target=self._work, name="langledger-recall", daemon=True
+                )
+                self._thread.start()
+            self._wake.notify()
+
+    def close(self) -> None:
+        """Stop, and wait until the request under way is answered."""
+        with self._wake:
+            self._stopped = True
+            self._wake.notify_all()
+            thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _work(self) -> None:
+        pause = self._seconds
+        while self._waited(pause):
+            with self._wake:
+                todo, self._noticed = self._noticed, {}
+            pause = self._seconds
+            for tenant, space in todo:
+                if not self._embedded(tenant, space):
+                    with self._wake:  # it is tried again, later and later
+                        self._noticed.setdefault((tenant, space), 1)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _waited(self, pause: float) -> bool:
+        """Wait until there is enough to do; return whether to go on."""
+        with self._wake:
+            self._wake.wait_for(lambda: self._stopped or self._noticed)
+            deadline = time.monotonic() + pause
+            while not self._stopped and sum(self._noticed.values()) < self._items:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    break
+                self._wake.wait(left)
+            return not self._stopped
+
+    def _embedded(self, tenant: str, space: UUID) -> bool:
+        assert self._embedder is not None, "a worker without a model has no thread"  # noqa: S101
+        try:
+            while not self._stopped:
+                if not run(embed_some(tenant, [space], self._embedder), self._executor):
+                    return True
+        except EmbeddingError as error:
+            logger.warning("embedding waits: %s", error)
+        except LangLedgerError as error:
+            logger.warning("embedding waits for the database: %s", error)
+        except Exception:
+            logger.exception("embedding failed")
+        return False
