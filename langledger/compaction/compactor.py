@@ -11,7 +11,9 @@ from langchain_core.messages import BaseMessage
 from langledger.compaction.overflow import overflow_of, room_below
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.policy import Policy, Room
-from langledger.compaction.records import applicable, latest_query
+from langledger.compaction.records import applicable
+from langledger.compaction.requests import answer_request, news_query, split_news
+from langledger.compaction.review import Review
 from langledger.compaction.session import Session, Sessions, View
 from langledger.compaction.step import ModelCall, Prepared, Step, follow
 from langledger.compaction.summarise import Summariser
@@ -40,12 +42,14 @@ class Compactor:
         summariser: How summaries are written.
         can_look_up: Whether the agent has a tool that reads entries.
         count: Size of a message in tokens.
+        review: Asks a person about each compaction before it is applied.
     """
 
     policy: Policy = field(default_factory=Policy)
     summariser: Summariser = field(default_factory=Summariser)
     can_look_up: bool = False
     count: Callable[[BaseMessage], int] = count_message
+    review: Review | None = None
     _sessions: Sessions = field(default_factory=Sessions)
     _calibrations: dict[str, Calibration] = field(default_factory=dict[str, Calibration])
     _windows: dict[str, int] = field(default_factory=dict[str, int])  # that providers told of
@@ -66,7 +70,12 @@ class Compactor:
             DatabaseError: The messages could not be recorded; the call must not go ahead.
         """
         call = self._as_known(call)
+        if self.review is not None and below is None:
+            force = (yield from self.review.resume(call.location)) or force
         session = yield from self._session(call)
+        asked = session.asked
+        if asked:
+            force = force or "asked"
         prepared = self._measure(call, session)
         for _ in range(_MOST_ROUNDS):
             due = Due(reason=force) if force else self._due(call, session, prepared)
@@ -83,11 +92,15 @@ class Compactor:
                 room=self._room(call, prepared.view),
                 due=due,
                 below=below,
+                review=self.review,
             )
             prepared = yield from step.run()
             if prepared.report is not None or prepared.warning is not None:
                 break
             force = None  # another process compacted; see whether that is enough
+        if asked:
+            yield from answer_request(call.location)
+            session.asked = False
         self._sessions.put(call.location, session)
         # A provider's report alone is no reason to refuse a call that fits by our own count.
         if min(prepared.tokens, self._calibration(call).apply(prepared.counted)) > call.window:
@@ -149,10 +162,11 @@ class Compactor:
             task_id=call.task_id,
             user_id=call.user_id,
             tokens=sizes,
-            also=latest_query(call.location, known=session.highest),
+            also=news_query(call.location, known=session.highest),
         )
         session.extend(call.messages, _track(recorded.entry_ids, new, sizes))
-        follow(session, recorded.also)
+        compactions, session.asked = split_news(recorded.also)
+        follow(session, compactions)
         return session
 
     def _open(self, call: ModelCall) -> Operation[Session]:
@@ -166,7 +180,7 @@ class Compactor:
             user_id=call.user_id,
             tokens=sizes,
             about={"cwd": call.cwd} if call.cwd else None,
-            also=latest_query(call.location, known=0),
+            also=news_query(call.location, known=0),
         )
         session = Session(
             count=self.count,
@@ -175,8 +189,9 @@ class Compactor:
             reads_subjects=self._reads_subjects,
         )
         session.extend(call.messages, _track(recorded.entry_ids, call.messages, sizes))
-        if recorded.also:
-            session.highest = recorded.also[0]["generation"]
+        compactions, session.asked = split_news(recorded.also)
+        if compactions:
+            session.highest = compactions[0]["generation"]
             cut = yield from applicable(call.location, session.tracked)
             if cut is not None:
                 session.adopt(cut)

@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage
 from langledger.arguments import check_text
 from langledger.compaction.compactor import Compactor
 from langledger.compaction.policy import Policy
+from langledger.compaction.review import Reviewer, review_of
 from langledger.compaction.summarise import DEFAULT_PROMPT, Summariser
 from langledger.compaction.triggers import Keep, Trigger, parse_keep, parse_triggers
 from langledger.errors import ConfigurationError
@@ -46,6 +47,9 @@ class CompactionOptions(TypedDict, total=False):
         max_pinned_tokens: Size limit of what is pinned. Default 1,000.
         keep_files: How many of the files used last the view always names. Default 0.
         target: Share of (window - reserved output) a compaction aims to go below. Default 0.45.
+        review: Ask a person before a compaction is applied: True, by an interrupt of the graph;
+            or a function of the :class:`~langledger.compaction.review.CompactionDraft`.
+            Default False.
     """
 
     preset: Literal["repository"] | None
@@ -61,6 +65,7 @@ class CompactionOptions(TypedDict, total=False):
     max_pinned_tokens: int
     keep_files: int
     target: float
+    review: bool | Reviewer
 
 
 PRESETS: Mapping[str, CompactionOptions] = {
@@ -101,7 +106,13 @@ def compactor_of(
         redactor=redactor or Redactor(),
     )
     count = _counter(chosen.get("token_counter"))
-    return Compactor(policy=policy, summariser=summariser, can_look_up=can_look_up, count=count)
+    return Compactor(
+        policy=policy,
+        summariser=summariser,
+        can_look_up=can_look_up,
+        count=count,
+        review=review_of(chosen.get("review")),
+    )
 
 
 def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from psycopg.types.multirange import Multirange
 from psycopg.types.range import Range
 from pydantic import BaseModel, ConfigDict
 
+from langledger.compaction.edits import Edits
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.view import Cut
 from langledger.database.queries import load_queries
@@ -29,6 +30,8 @@ __all__ = [
     "cut_of",
     "cuts",
     "latest_query",
+    "multirange",
+    "pack",
     "reports",
 ]
 
@@ -58,6 +61,7 @@ class CompactionReport(BaseModel):
         state_tokens: Size of the rendered working state.
         summariser: ``model``, ``extractive``, or ``none`` where nothing left the view.
         rejected: Why answers of the summary model were not used.
+        reviewed: What a person did with it: ``accepted``, ``edited``, or nothing.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -81,6 +85,7 @@ class CompactionReport(BaseModel):
     state_tokens: int
     summariser: str
     rejected: list[str] = []
+    reviewed: str = ""
 
 
 def latest_query(location: Location, *, known: int, limit: int = 1, offset: int = 0) -> Query:
@@ -126,10 +131,10 @@ def commit(location: Location, cut: Cut, report: CompactionReport) -> Operation[
         **location.keys,
         scope=location.scope,
         generation=cut.generation,
-        covered=_multirange(cut.covered),
-        masked=_multirange(cut.masked),
+        covered=multirange(cut.covered),
+        masked=multirange(cut.masked),
         boundary=cut.boundary,
-        view=_pack(cut),
+        view=pack(cut),
         report=Jsonb(report.model_dump(mode="json", exclude={"thread_id"})),
     )
     return bool(rows)
@@ -175,11 +180,13 @@ def cut_of(row: Row) -> Cut:
         size=view["size"],
         usable=view["usable"],
         pinned_tokens=view["pinned_tokens"],
+        edits=Edits.load(view.get("edits")),
         history=Ranges(tuple((start, stop) for start, stop in view["history"])),
     )
 
 
-def _multirange(ranges: Ranges) -> Multirange[int]:
+def multirange(ranges: Ranges) -> Multirange[int]:
+    """Return entry ids as PostgreSQL takes them."""
     return Multirange(Range(start, stop) for start, stop in ranges.spans)
 
 
@@ -187,7 +194,8 @@ def _ranges(multirange: Multirange[int]) -> Ranges:
     return Ranges(tuple((span.lower or 0, span.upper or 0) for span in multirange))
 
 
-def _pack(cut: Cut) -> bytes:
+def pack(cut: Cut) -> bytes:
+    """Return what a compaction's row holds beside its columns."""
     # Bytes, not jsonb: text of tools may hold NUL and lone surrogates, which jsonb refuses.
     document = {
         "clipped": cut.clipped,
@@ -200,5 +208,6 @@ def _pack(cut: Cut) -> bytes:
         "usable": cut.usable,
         "pinned_tokens": cut.pinned_tokens,
         "history": cut.history.spans,
+        **({"edits": cut.edits.dump()} if cut.edits else {}),
     }
     return zstandard.ZstdCompressor(level=9).compress(json.dumps(document).encode())

@@ -71,6 +71,7 @@ class Session:
     cwd: str | None = None
     redactor: Redactor = field(default_factory=Redactor)
     reads_subjects: bool = False  # a trigger asks what the conversation is about
+    asked: bool = False  # a compaction is wanted whatever the size
     highest: int = 0  # the newest compaction of the thread, whether it applies here or not
     tracked: list[Tracked] = field(default_factory=list[Tracked])
     usage_after: int = 0  # reports up to this entry were made of another history

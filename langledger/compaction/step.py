@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from langchain_core.messages import BaseMessage, SystemMessage
 
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.policy import Choice, Policy, Room, candidates
 from langledger.compaction.records import CompactionReport, commit, cut_of, latest_query
+from langledger.compaction.review import Review, revised
 from langledger.compaction.session import Session, View
 from langledger.compaction.summarise import Summariser, Summary, summarise
 from langledger.compaction.triggers import Due
@@ -27,6 +28,9 @@ __all__ = ["ModelCall", "Prepared", "Step", "follow"]
 # How often a compaction is offered again when writers on other branches of the thread are faster.
 _COMMIT_ATTEMPTS = 5
 _HEAD_OVERHEAD = 150
+
+# The call with a compaction, and its report; or why there is none.
+_Made: TypeAlias = "tuple[Prepared, CompactionReport] | str"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +96,7 @@ class Step:
         room: The space of the call.
         due: What set it off.
         below: Size by our counter to go under, where the provider refused the view.
+        review: Asks a person before it is applied.
     """
 
     call: ModelCall
@@ -104,26 +109,72 @@ class Step:
     room: Room
     due: Due
     below: int | None = None
+    review: Review | None = None
     _started: float = field(default_factory=time.perf_counter)
     _rendered: str | None = None
 
     def run(self) -> Operation[Prepared]:
         """Compact and commit; the view stays as it is where nothing would be gained."""
-        choice = self._choose()
-        if choice is None:
-            return self._declined("nothing in view can be made shorter")
-        summary = yield from self._summarise(choice)
         previous = self.session.cut
-        self.session.adopt(self._cut(choice, summary))
-        after = self._settle()
-        if after.counted >= self.before.counted:
-            self.session.adopt(previous)
-            return self._declined("the compacted view would not be smaller")
+        made = (yield from self._held()) or (yield from self._made())
+        if not isinstance(made, str) and self.review is not None:
+            made = yield from self._reviewed(self.review, *made)
+        if not isinstance(made, str) and made[0].counted >= self.before.counted:
+            made = "the compacted view would not be smaller"
+        if isinstance(made, str):
+            if self.session.cut is not previous:
+                self.session.adopt(previous)
+            return self._declined(made)
+        after, drafted = made
         self.session.settled_messages = len(after.view.messages)
-        report = yield from self._commit(self._report(choice, summary, after))
+        report = yield from self._commit(drafted)
         if report is None:
             return self.measure()
         return replace(after, report=report)
+
+    def _made(self) -> Operation[_Made]:
+        """Make a compaction and show the session as it leaves it, or say why there is none."""
+        choice = self._choose()
+        if choice is None:
+            return "nothing in view can be made shorter"
+        summary = yield from self._summarise(choice)
+        self.session.adopt(self._cut(choice, summary))
+        after = self._settle()
+        if after.counted >= self.before.counted:
+            return "the compacted view would not be smaller"
+        return after, self._report(choice, summary, after)
+
+    def _held(self) -> Operation[_Made | None]:
+        """Take up the compaction that a person was shown of this very history."""
+        found = None
+        if self.review is not None:
+            found = yield from self.review.held(self.call.location)
+        if found is None or found[0].history != Ranges.of(self.session.present):
+            return None
+        generation = self.session.highest + 1
+        self.session.adopt(replace(found[0], generation=generation))
+        return self._settle(), found[1].model_copy(update={"generation": generation})
+
+    def _reviewed(
+        self, review: Review, after: Prepared, report: CompactionReport
+    ) -> Operation[_Made]:
+        """Return the compaction as a person leaves it, or that it was rejected."""
+        cut = self._old
+        decision = yield from review.decide(self.call.location, cut, report)
+        if decision.action == "reject":
+            return "it was rejected in review"
+        if decision.action == "accept":
+            return after, report.model_copy(update={"reviewed": "accepted"})
+        edited = revised(cut, summary=decision.summary, state=decision.state)
+        self.session.adopt(edited)
+        after = self._settle()
+        changes = {
+            "reviewed": "edited",
+            "tokens_after": after.tokens,
+            "summary_tokens": count_text(edited.summary),
+            "state_tokens": count_text(edited.shown_state),
+        }
+        return after, report.model_copy(update=changes)
 
     def _declined(self, why: str) -> Prepared:
         """Leave the view as it is, and do not try again before there is new material."""
@@ -194,9 +245,10 @@ class Step:
     @property
     def _state_text(self) -> str:
         if self._rendered is None:
-            self._rendered = render_state(
+            rendered = render_state(
                 self.session.state, max_tokens=self._caps[1], count=count_text
             )
+            self._rendered = self._old.edits.on_state(rendered)
         return self._rendered
 
     def _choices(self) -> list[Choice]:
@@ -236,7 +288,10 @@ class Step:
     def _summarise(self, choice: Choice) -> Operation[Summary]:
         if not choice.summarises:
             return Summary(text=self._old.summary, kind="none")
+        edits = self._old.edits
         covered = self._old.covered | choice.covered
+        if edits.summary:  # a person wrote of these entries; what they wrote stays
+            covered = Ranges.of(seq for seq in covered if seq not in edits.covers)
         items = {item.seq: item for item in self.session.tracked if item.seq in covered}
         # What the application trimmed off the front is still in the entries. What it took out
         # or replaced further on is to be gone from the summary too.
@@ -246,9 +301,13 @@ class Step:
             entries = yield from load(self.call.location, gone)
             items |= {e.entry_id: Tracked(e.entry_id, e.message, e.tokens or 0) for e in entries}
         limit = min(self._caps[0], self.summariser.max_tokens)
+        limit = max(limit - count_text(edits.summary), limit // 4)
         ordered = [items[seq] for seq in sorted(items)]
         summariser = replace(self.summariser, max_tokens=limit)
-        return (yield from summarise(self.call.location.tenant, ordered, summariser))
+        summary = yield from summarise(self.call.location.tenant, ordered, summariser)
+        if edits.summary:
+            summary.text = "\n\n".join(text for text in (edits.summary, summary.text) if text)
+        return summary
 
     def _cut(self, choice: Choice, summary: Summary) -> Cut:
         old = self._old
@@ -276,6 +335,7 @@ class Step:
             history=Ranges.of(self.session.present),
             usable=self.room.usable,
             pinned_tokens=self.policy.max_pinned_tokens,
+            edits=old.edits,
         )
 
     def _settle(self) -> Prepared:
@@ -303,7 +363,6 @@ class Step:
 
     def _report(self, choice: Choice, summary: Summary, after: Prepared) -> CompactionReport:
         cut = self._old
-        state = cut.head.partition("<working_state>")[2].partition("</working_state>")[0]
         return CompactionReport(
             thread_id=self.call.location.thread_id,
             scope=self.call.location.scope,
@@ -321,7 +380,7 @@ class Step:
             masked=len(cut.masked),
             clipped=len(cut.clipped) + len(cut.clipped_args),
             summary_tokens=count_text(cut.summary),
-            state_tokens=count_text(state),
+            state_tokens=count_text(cut.shown_state),
             summariser=summary.kind,
             rejected=summary.rejected,
         )

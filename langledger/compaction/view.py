@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from langledger.compaction.edits import Edits
 from langledger.compaction.pairing import Tracked, Unit, close_unit
 from langledger.compaction.transcript import injected_text, is_request, request_text
 from langledger.entries.ranges import Ranges
@@ -28,6 +29,7 @@ __all__ = [
     "reference",
     "render_head",
     "shown_messages",
+    "with_section",
 ]
 
 _OPENING = (
@@ -61,6 +63,7 @@ class Cut:
         size: Tokens of the whole call right after, by our counter.
         usable: Window less reserved output, in tokens, that it was made for.
         pinned_tokens: Size limit of what is pinned.
+        edits: What a person changed in summary and state.
     """
 
     generation: int
@@ -77,6 +80,12 @@ class Cut:
     size: int = 0
     usable: int = 0
     pinned_tokens: int = 1000
+    edits: Edits = field(default_factory=Edits)
+
+    @property
+    def shown_state(self) -> str:
+        """The working state as the view's first message shows it."""
+        return self.head.partition("<working_state>\n")[2].partition("\n</working_state>")[0]
 
     def applies_to(self, present: Collection[int], *, oldest: int) -> bool:
         """Tell whether this compaction belongs to a history that holds these entries.
@@ -101,6 +110,22 @@ def render_head(*, summary: str, state: str, can_look_up: bool) -> str:
         parts.append(f"<working_state>\n{_inside(state)}\n</working_state>")
     parts.append(_BRIDGE.format(lookup=_LOOKUP if can_look_up else ""))
     return "\n\n".join(parts)
+
+
+def with_section(head: str, name: str, text: str) -> str:
+    """Return the text of a view's first message with one section as given.
+
+    Args:
+        head: The whole text.
+        name: ``summary`` or ``working_state``.
+        text: What the section is to say.
+    """
+    section = f"<{name}>\n{_inside(text)}\n</{name}>"
+    before, opened, rest = head.partition(f"<{name}>\n")
+    if opened:
+        return before + section + rest.partition(f"\n</{name}>")[2]
+    opening, _, rest = head.partition("\n\n")
+    return f"{opening}\n\n{section}\n\n{rest}"
 
 
 def _inside(text: str) -> str:
