@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from langledger.entries import Entry
     from langledger.ledger import Ledger
 
-__all__ = ["register"]
+__all__ = ["ThreadId", "register", "require"]
 
 _SHORT = 400  # characters of a message
 
@@ -75,7 +75,7 @@ def show(
     from langledger.operations import run
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        _require(ledger, thread_id)
+        require(ledger, thread_id)
         page = history_page(Location(ledger.tenant, thread_id), after=after, limit=limit)
         entries = run(page, ledger.executor)
     if not entries:
@@ -115,7 +115,7 @@ def state(
     from langledger.tokens import count_text
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        _require(ledger, thread_id)
+        require(ledger, thread_id)
         if at is not None and _is_past_end(ledger, thread_id, at):
             progress(f"the thread ends before entry {at}; this is its state at the end")
         found = ledger.state(thread_id, at=at)
@@ -135,7 +135,7 @@ def compactions(
     from langledger.ledger import Ledger
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        _require(ledger, thread_id)
+        require(ledger, thread_id)
         reports = ledger.compactions(thread_id)
     if as_json:
         found = [report.model_dump(mode="json") for report in reports]
@@ -152,7 +152,8 @@ def compactions(
         progress("the thread has no compactions")
 
 
-def _require(ledger: Ledger, thread_id: str) -> None:
+def require(ledger: Ledger, thread_id: str) -> None:
+    """Raise LangLedgerError where there is no such thread."""
     if not ledger.count(thread_id):
         raise LangLedgerError(f"there is no thread {thread_id!r}; `langledger threads` lists them")
 

@@ -29,6 +29,7 @@ __all__ = [
     "commit",
     "cut_of",
     "cuts",
+    "latest_before",
     "latest_query",
     "multirange",
     "pack",
@@ -45,7 +46,8 @@ class CompactionReport(BaseModel):
         thread_id: The thread.
         scope: Checkpoint namespace and agent; empty for the root agent.
         generation: Number of the compaction in its thread and scope, from 1.
-        reason: What set it off, such as ``fraction 0.72``, ``asked`` or ``overflow``.
+        reason: What set it off, such as ``fraction 0.72``, ``asked`` or ``overflow``; ``pinned``
+            where nothing was compacted and only the pins in view changed.
         window: The model's window in tokens.
         reserved: Tokens kept free for output.
         tokens_before: Size of the call without this compaction.
@@ -59,6 +61,8 @@ class CompactionReport(BaseModel):
         clipped: Results shown in part.
         summary_tokens: Size of the summary.
         state_tokens: Size of the rendered working state.
+        pinned: Pins that the view shows beside the history.
+        pins_dropped: Pins there was no room for.
         summariser: ``model``, ``extractive``, or ``none`` where nothing left the view.
         rejected: Why answers of the summary model were not used.
         reviewed: What a person did with it: ``accepted``, ``edited``, or nothing.
@@ -83,6 +87,8 @@ class CompactionReport(BaseModel):
     clipped: int
     summary_tokens: int
     state_tokens: int
+    pinned: int = 0
+    pins_dropped: int = 0
     summariser: str
     rejected: list[str] = []
     reviewed: str = ""
@@ -134,6 +140,7 @@ def commit(location: Location, cut: Cut, report: CompactionReport) -> Operation[
         covered=multirange(cut.covered),
         masked=multirange(cut.masked),
         boundary=cut.boundary,
+        seen=cut.seen,
         view=pack(cut),
         report=Jsonb(report.model_dump(mode="json", exclude={"thread_id"})),
     )
@@ -144,6 +151,12 @@ def reports(location: Location) -> Operation[list[CompactionReport]]:
     """Return the reports of a thread's compactions, all scopes, oldest first."""
     rows = yield from fetch(_queries["reports"], **location.keys)
     return [CompactionReport(thread_id=location.thread_id, **row["report"]) for row in rows]
+
+
+def latest_before(location: Location, *, at: int | None) -> Operation[Cut | None]:
+    """Return the newest compaction that was made when entry ``at`` was the newest, or earlier."""
+    rows = yield from fetch(_queries["latest_before"], **location.keys, scope=location.scope, at=at)
+    return cut_of(rows[0]) if rows else None
 
 
 def cuts(location: Location) -> Operation[list[tuple[str, Cut]]]:

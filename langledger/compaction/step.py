@@ -9,7 +9,9 @@ from typing import Any, TypeAlias
 
 from langchain_core.messages import BaseMessage, SystemMessage
 
+from langledger.compaction.handles import recent_files
 from langledger.compaction.pairing import Tracked
+from langledger.compaction.pins import Pin, Pinned, hidden_pins, pins_of, render_pins
 from langledger.compaction.policy import Choice, Policy, Room, candidates
 from langledger.compaction.records import CompactionReport, commit, cut_of, latest_query
 from langledger.compaction.review import Review, revised
@@ -112,9 +114,12 @@ class Step:
     review: Review | None = None
     _started: float = field(default_factory=time.perf_counter)
     _rendered: str | None = None
+    _pins: list[Pin] = field(default_factory=list[Pin])
+    _pinned: Pinned = field(default_factory=Pinned)
 
     def run(self) -> Operation[Prepared]:
         """Compact and commit; the view stays as it is where nothing would be gained."""
+        self._pins = yield from pins_of(self.call.location)
         previous = self.session.cut
         made = (yield from self._held()) or (yield from self._made())
         if not isinstance(made, str) and self.review is not None:
@@ -238,16 +243,24 @@ class Step:
             cap, sum(item.tokens for item in self.session.tracked if item.seq in choice.covered)
         )
         summary = min(cap, old + added) if choice.summarises else old
-        return (
-            self.room.fixed + _HEAD_OVERHEAD + summary + count_text(self._state_text) + choice.size
-        )
+        return self.room.fixed + _HEAD_OVERHEAD + summary + self._beside + choice.size
+
+    @property
+    def _beside(self) -> int:
+        """The size of what the head holds beside the summary."""
+        pinned = sum(pin.tokens for pin in self._pins)
+        texts = (self._state_text, self._files_text)
+        return sum(map(count_text, texts)) + min(pinned, self.policy.max_pinned_tokens)
+
+    @property
+    def _files_text(self) -> str:
+        most = self.policy.keep_files
+        return recent_files(self.session.state, most) if most else ""
 
     @property
     def _state_text(self) -> str:
         if self._rendered is None:
-            rendered = render_state(
-                self.session.state, max_tokens=self._caps[1], count=count_text
-            )
+            rendered = render_state(self.session.state, max_tokens=self._caps[1], count=count_text)
             self._rendered = self._old.edits.on_state(rendered)
         return self._rendered
 
@@ -319,7 +332,7 @@ class Step:
         masked = Ranges.of(seq for seq in old.masked | choice.masked if seq not in covered)
         clipped = _without({**old.clipped, **choice.clipped}, covered)
         clipped_args = _without(clipped_args, covered)
-        return Cut(
+        cut = Cut(
             generation=self.session.highest + 1,
             covered=covered,
             masked=masked,
@@ -327,15 +340,24 @@ class Step:
             clipped_args=clipped_args,
             boundary=max([covered.last, masked.last, *clipped, *clipped_args]),
             summary=summary.text,
-            head=render_head(
-                summary=summary.text, state=self._state_text, can_look_up=self.can_look_up
-            ),
+            head="",
             state=self.session.state.model_dump(mode="json"),
             seen=self.session.last_seq,
             history=Ranges.of(self.session.present),
             usable=self.room.usable,
             pinned_tokens=self.policy.max_pinned_tokens,
             edits=old.edits,
+        )
+        return replace(cut, head=self._head(cut))
+
+    def _head(self, cut: Cut) -> str:
+        self._pinned = render_pins(hidden_pins(self._pins, cut), max_tokens=cut.pinned_tokens)
+        return render_head(
+            summary=cut.summary,
+            state=self._state_text,
+            can_look_up=self.can_look_up,
+            pinned=self._pinned.text,
+            files=self._files_text,
         )
 
     def _settle(self) -> Prepared:
@@ -381,6 +403,8 @@ class Step:
             clipped=len(cut.clipped) + len(cut.clipped_args),
             summary_tokens=count_text(cut.summary),
             state_tokens=count_text(cut.shown_state),
+            pinned=self._pinned.shown,
+            pins_dropped=len(self._pinned.dropped),
             summariser=summary.kind,
             rejected=summary.rejected,
         )

@@ -28,6 +28,7 @@ __all__ = [
     "only_typed",
     "reference",
     "render_head",
+    "repinned",
     "shown_messages",
     "with_section",
 ]
@@ -40,7 +41,8 @@ _BRIDGE = (
     "[The conversation goes on below from where it stood. Changes listed above are already made: "
     "do not make them again. #n names an entry of the history, kept in full{lookup}.]"
 )
-_TAG = re.compile(r"<\s*/?\s*(?:summary|working_state)\b", re.IGNORECASE)
+_TAG = re.compile(r"<\s*/?\s*(?:pinned|summary|working_state|recent_files)\b", re.IGNORECASE)
+_PINNED = re.compile(r"\n\n<pinned>\n.*?\n</pinned>", re.DOTALL)
 _LOOKUP = "; recall_history(reference) reads it"
 
 
@@ -101,15 +103,24 @@ class Cut:
         return oldest <= self.seen and self.history.last in present
 
 
-def render_head(*, summary: str, state: str, can_look_up: bool) -> str:
+def render_head(
+    *, summary: str, state: str, can_look_up: bool, pinned: str = "", files: str = ""
+) -> str:
     """Return the text of the message that stands for what left the view."""
-    parts = [_OPENING]
-    if summary:
-        parts.append(f"<summary>\n{_inside(summary)}\n</summary>")
-    if state:
-        parts.append(f"<working_state>\n{_inside(state)}\n</working_state>")
-    parts.append(_BRIDGE.format(lookup=_LOOKUP if can_look_up else ""))
-    return "\n\n".join(parts)
+    sections = {
+        "pinned": pinned,
+        "summary": summary,
+        "working_state": state,
+        "recent_files": files,
+    }
+    parts = [_section(name, text) for name, text in sections.items() if text]
+    bridge = _BRIDGE.format(lookup=_LOOKUP if can_look_up else "")
+    return "\n\n".join([_OPENING, *parts, bridge])
+
+
+def repinned(head: str, pinned: str) -> str:
+    """Return the text of a view's first message with other pins."""
+    return with_section(head, "pinned", pinned) if pinned else _PINNED.sub("", head, count=1)
 
 
 def with_section(head: str, name: str, text: str) -> str:
@@ -117,15 +128,19 @@ def with_section(head: str, name: str, text: str) -> str:
 
     Args:
         head: The whole text.
-        name: ``summary`` or ``working_state``.
+        name: ``pinned``, ``summary`` or ``working_state``.
         text: What the section is to say.
     """
-    section = f"<{name}>\n{_inside(text)}\n</{name}>"
+    section = _section(name, text)
     before, opened, rest = head.partition(f"<{name}>\n")
     if opened:
         return before + section + rest.partition(f"\n</{name}>")[2]
     opening, _, rest = head.partition("\n\n")
     return f"{opening}\n\n{section}\n\n{rest}"
+
+
+def _section(name: str, text: str) -> str:
+    return f"<{name}>\n{_inside(text)}\n</{name}>"
 
 
 def _inside(text: str) -> str:

@@ -133,11 +133,30 @@ CREATE TABLE compaction (
     covered     int8multirange NOT NULL,  -- seqs the summary stands for
     masked      int8multirange NOT NULL,  -- seqs of tool results shown as references
     boundary    bigint         NOT NULL,  -- the last seq covered or masked
+    seen        bigint         NOT NULL,  -- the newest entry there was when it was made
     view        bytea          NOT NULL,  -- what the view is assembled from: summary, state, pins
     report      jsonb          NOT NULL,  -- numbers and identifiers only
     created_at  timestamptz    NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant, thread_key, scope, generation)
 );
+
+-- What every view after a compaction shows. A forgotten entry takes its pin with it.
+CREATE TABLE pin (
+    tenant      text        NOT NULL,
+    thread_key  uuid        NOT NULL,
+    pin_id      integer     NOT NULL,  -- from 1 in each thread
+    seq         bigint,                -- the entry whose text it is; null: a text of its own
+    digest      bytea       NOT NULL,  -- of the seq or text: nothing is pinned twice
+    priority    integer     NOT NULL,
+    said_by     text        NOT NULL,
+    text        text        NOT NULL,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant, thread_key, pin_id),
+    FOREIGN KEY (tenant, thread_key) REFERENCES thread ON DELETE CASCADE,
+    FOREIGN KEY (tenant, thread_key, seq) REFERENCES entry ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX pin_digest ON pin (tenant, thread_key, digest);
+CREATE INDEX pin_seq ON pin (tenant, thread_key, seq);
 
 -- Summaries of pieces of history by content, so that a retry does not pay the model twice.
 CREATE TABLE summary_cache (
