@@ -40,6 +40,7 @@ class Unit:
     created_at: datetime | None
     digest: bytes
     role: str | None
+    message_id: str | None
     task_id: str | None
     user_id: str | None
     tags: Sequence[str]
@@ -95,6 +96,7 @@ def units_of_texts(texts: Iterable[Text], *, clean: Clean = str) -> list[Unit]:
                 created_at=given.created_at,
                 digest=_digest(text),
                 role=given.role,
+                message_id=None,
                 task_id=None,
                 user_id=None,
                 tags=list(given.tags),
@@ -134,6 +136,7 @@ def _unit(entry: Entry, part: int, text: str, analysis: Analysis, around: set[st
         created_at=entry.created_at,
         digest=_digest(text),
         role=entry.role,
+        message_id=entry.message_id,
         task_id=entry.task_id,
         user_id=entry.user_id,
         tags=tags,

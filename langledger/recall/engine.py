@@ -22,7 +22,7 @@ from langledger.recall.embedding import embed_some, ensure_index, has_index, num
 from langledger.recall.embeddings import Embedder
 from langledger.recall.index import behind_query, catch_up, delete_queries, put_queries
 from langledger.recall.scoring import metadata_of
-from langledger.recall.search import checked, search
+from langledger.recall.search import checked, question_terms, search
 from langledger.recall.statement import FENCED_BELOW, Near
 from langledger.recall.tags import HIDDEN
 from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
@@ -33,6 +33,7 @@ __all__ = ["Recall", "space_of"]
 logger = logging.getLogger("langledger.recall")
 
 _queries = load_queries("langledger.recall")
+_ASKED = 1000  # characters of a question that the model reads
 _STATISTICS_SECONDS = 300.0
 _ASK_AGAIN_SECONDS = 5.0
 
@@ -226,13 +227,14 @@ class Recall:
     def _near(self, request: SearchRequest) -> Operation[tuple[Near | None, str | None]]:
         """Return the question's vector, or why there is none though there is a model."""
         embedder = self._embedder
-        if embedder is None or not request.query.strip():
+        text = request.query[:_ASKED]
+        if embedder is None or not question_terms(text):
             return None, None
         model = yield from self._model(embedder)
         if model is None:
             return None, None
         try:
-            vector = yield from call(lambda: embedder.question(request.query))
+            vector = yield from call(lambda: embedder.question(text))
         except (EmbeddingError, MissingDependencyError) as error:
             logger.warning("searching without vectors: %s", error)
             return None, f"searched without vectors: {error}"

@@ -58,7 +58,7 @@ def signals_of(found: Sequence[Candidate], question: Question) -> Mapping[str, f
     return {
         "coverage": max(_coverage(one, question) for one in top),
         "identifier": float(named),
-        "agreement": float(nearest.cosine is not None and nearest is lexical),
+        "agreement": float(nearest.cosine is not None and nearest is lexical and nearest.terms > 0),
         "nearness": _nearness(found),
         "few_terms": 1.0 / (1 + len(question.terms)),
     }

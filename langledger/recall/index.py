@@ -104,6 +104,7 @@ def _insert(tenant: str, space: UUID, units: Sequence[Unit], *, is_entry: bool) 
         "created": [unit.created_at for unit in units],
         "digests": [unit.digest for unit in units],
         "roles": [unit.role for unit in units],
+        "message_ids": [unit.message_id for unit in units],
         "tasks": [unit.task_id for unit in units],
         "users": [unit.user_id for unit in units],
         "tags": [" ".join(unit.tags) for unit in units],

@@ -42,15 +42,15 @@ ORDER BY e.seq
 -- name: insert
 -- Only of entries that are still there: what was deleted meanwhile must not come back.
 INSERT INTO {schema}.recall_unit (tenant, space, ref, part, size, importance, created_at, digest, role,
-                                  task_id, user_id, tags, metadata, terms, body, is_entry)
+                                  message_id, task_id, user_id, tags, metadata, terms, body, is_entry)
 SELECT %(tenant)s, %(space)s, i.ref, i.part, i.size, i.importance, coalesce(i.created_at, now()),
-       i.digest, i.role, i.task_id, i.user_id, string_to_array(i.tags, ' '), i.metadata,
+       i.digest, i.role, i.message_id, i.task_id, i.user_id, string_to_array(i.tags, ' '), i.metadata,
        i.terms::tsvector, i.body, %(is_entry)s
 FROM unnest(%(refs)s::int8[], %(parts)s::int[], %(sizes)s::int[], %(importances)s::real[],
-            %(created)s::timestamptz[], %(digests)s::bytea[], %(roles)s::text[], %(tasks)s::text[],
-            %(users)s::text[], %(tags)s::text[], %(metadata)s::jsonb[], %(terms)s::text[],
+            %(created)s::timestamptz[], %(digests)s::bytea[], %(roles)s::text[], %(message_ids)s::text[],
+            %(tasks)s::text[], %(users)s::text[], %(tags)s::text[], %(metadata)s::jsonb[], %(terms)s::text[],
             %(bodies)s::bytea[])
-     AS i (ref, part, size, importance, created_at, digest, role, task_id, user_id, tags, metadata,
+     AS i (ref, part, size, importance, created_at, digest, role, message_id, task_id, user_id, tags, metadata,
            terms, body)
 WHERE NOT %(is_entry)s OR EXISTS (
     SELECT FROM {schema}.entry e
@@ -202,41 +202,52 @@ WITH scope AS (
                                     WITH ORDINALITY AS f (df, known, ord)) AS d
                  ORDER BY d.ord) AS w, counted.size
     FROM counted, scope
-), scored AS (
+), scored AS MATERIALIZED (
     SELECT m.*, 2.2 / (1 + 1.2 * (0.8 + 0.2 * m.size / greatest(w.size, 1))) AS norm,
            {words} AS words, {wholes} AS wholes
     FROM matched m, weighed w
-), worded AS (
-    SELECT space, ref, part FROM scored
-    ORDER BY norm * (words + 1.5 * wholes) DESC, space, ref DESC, part LIMIT %(pool)s
-), identified AS (
-    SELECT space, ref, part FROM scored WHERE wholes > 0
-    ORDER BY wholes DESC, norm * words DESC, space, ref DESC, part LIMIT %(pool)s
 ), near AS (
     {near}
 ), picked AS (
-    SELECT space, ref, part FROM worded
-    UNION SELECT space, ref, part FROM identified
-    UNION SELECT space, ref, part FROM near
+    (SELECT * FROM scored
+     ORDER BY norm * (words + 1.5 * wholes) DESC, space, ref DESC, part LIMIT %(pool)s)
+    UNION
+    (SELECT * FROM scored WHERE wholes > 0
+     ORDER BY wholes DESC, norm * words DESC, space, ref DESC, part LIMIT %(pool)s)
+    UNION
+    {near_scored}
 )
-SELECT u.space, u.ref, u.part, u.role, u.created_at, u.importance, u.digest, u.tags, u.metadata, u.body,
-       coalesce(s.norm * s.words, 0)::float8 AS words, coalesce(s.norm * s.wholes, 0)::float8 AS wholes,
-       coalesce(s.body, 0) AS has, coalesce(s.context, 0) AS around, {cosine} AS cosine,
-       r.last_at, r.times, t.thread_id, e.message_id,
-       w.w AS weights, scope.units
+-- LATERAL and OFFSET: without statistics the planner would join these few rows to all others.
+SELECT p.space, p.ref, p.part, u.role, u.created_at, u.importance, u.digest, u.tags, u.metadata, u.body,
+       (p.norm * p.words)::float8 AS words, (p.norm * p.wholes)::float8 AS wholes,
+       p.body AS has, p.context AS around, {cosine} AS cosine,
+       r.last_at, r.times, t.thread_id, u.message_id, w.w AS weights, scope.units
 FROM picked p
-JOIN {schema}.recall_unit u
-  ON u.tenant = %(tenant)s AND u.space = p.space AND u.ref = p.ref AND u.part = p.part
-LEFT JOIN scored s ON s.space = p.space AND s.ref = p.ref AND s.part = p.part
-LEFT JOIN {schema}.recall_vector v
-  ON v.tenant = %(tenant)s AND v.space = p.space AND v.ref = p.ref AND v.part = p.part
- AND v.model = %(model)s
-LEFT JOIN {schema}.recall_use r
-  ON r.tenant = %(tenant)s AND r.space = p.space AND r.ref = p.ref AND r.part = p.part
-LEFT JOIN {schema}.thread t ON t.tenant = %(tenant)s AND t.thread_key = p.space
-LEFT JOIN {schema}.entry e
-  ON u.is_entry AND e.tenant = %(tenant)s AND e.thread_key = p.space AND e.seq = p.ref
+CROSS JOIN LATERAL (
+    SELECT u.* FROM {schema}.recall_unit u
+    WHERE u.tenant = %(tenant)s AND u.space = p.space AND u.ref = p.ref AND u.part = p.part OFFSET 0) u
+{vector_of}
+LEFT JOIN LATERAL (
+    SELECT r.last_at, r.times FROM {schema}.recall_use r
+    WHERE r.tenant = %(tenant)s AND r.space = p.space AND r.ref = p.ref AND r.part = p.part
+    OFFSET 0) r ON true
+LEFT JOIN LATERAL (
+    SELECT t.thread_id FROM {schema}.thread t
+    WHERE t.tenant = %(tenant)s AND t.thread_key = p.space OFFSET 0) t ON true
 CROSS JOIN weighed w CROSS JOIN scope
+
+-- name: near_scored
+SELECT n.space, n.ref, n.part, coalesce(s.size, 0), coalesce(s.body, 0), coalesce(s.context, 0),
+       coalesce(s.norm, 0), coalesce(s.words, 0), coalesce(s.wholes, 0)
+FROM near n
+LEFT JOIN LATERAL (
+    SELECT * FROM scored s WHERE s.space = n.space AND s.ref = n.ref AND s.part = n.part) s ON true
+
+-- name: vector_of
+LEFT JOIN LATERAL (
+    SELECT v.embedding FROM {schema}.recall_vector v
+    WHERE v.tenant = %(tenant)s AND v.space = p.space AND v.ref = p.ref AND v.part = p.part
+      AND v.model = %(model)s OFFSET 0) v ON true
 
 -- name: near_exact
 SELECT v.space, v.ref, v.part

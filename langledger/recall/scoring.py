@@ -38,6 +38,7 @@ _NOW = re.compile(
 )
 _STATEMENT = 400  # characters; longer texts say more than one thing
 _WORD = re.compile(r"[^\W_]+")
+_TOKEN = re.compile(r"[^\s,;()]+")
 _CJK_WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
 
 
@@ -169,39 +170,38 @@ def _adjust(one: Candidate, newest: datetime) -> None:
 
 
 def fold(found: Sequence[Candidate], most: int) -> list[Candidate]:
-    """Return the candidates without those that say the same as a better one before them.
+    """Return the first candidates without those that say the same as a better one before them.
 
     A copy that differs in a number or a name says something else.
+
+    Args:
+        found: Best first.
+        most: How many are enough; those after them are left as they are.
     """
     kept: list[Candidate] = []
-    shapes: dict[Any, Candidate] = {}
-    for one in found:
-        words = _WORD.findall(one.text.lower())
-        shape = (one.space, " ".join(words) or one.text)
-        twin = shapes.get(shape) or next(
-            (other for other in kept[-most:] if len(kept) <= most and _alike(one, other)), None
-        )
-        if twin is not None:
-            if one.ref != twin.ref:
-                twin.same.append(one.ref)
-            continue
-        shapes[shape] = one
-        kept.append(one)
+    bags: list[set[str]] = []
+    for place, one in enumerate(found):
+        if len(kept) == most:
+            return [*kept, *found[place:]]
+        bag = set(_TOKEN.findall(one.text))
+        twin = next((i for i, other in enumerate(kept) if _alike(one, other, bag, bags[i])), None)
+        if twin is None:
+            kept.append(one)
+            bags.append(bag)
+        elif one.ref != kept[twin].ref:
+            kept[twin].same.append(one.ref)
     return kept
 
 
-def _alike(one: Candidate, other: Candidate) -> bool:
+def _alike(one: Candidate, other: Candidate, mine: set[str], theirs: set[str]) -> bool:
     if one.space != other.space or abs(len(one.text) - len(other.text)) > len(one.text) // 10:
         return False
-    mine, theirs = _bag(one.text), _bag(other.text)
+    if abs(len(mine) - len(theirs)) > len(mine) // 10:
+        return False
     differing = mine ^ theirs
-    if len(differing) > len(mine | theirs) // 10:
+    if len(differing) * 10 > len(mine):
         return False
     return all(word.isalpha() and word.islower() and len(word) < 12 for word in differing)
-
-
-def _bag(text: str) -> set[str]:
-    return set(re.findall(r"[^\s,;()]+", text))
 
 
 def _superseded(found: list[Candidate]) -> list[Candidate]:

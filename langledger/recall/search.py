@@ -74,7 +74,7 @@ def search(
         clean: Takes secrets out of what is indexed on the way.
     """
     terms = question_terms(request.query)
-    if not terms and near is None:
+    if not terms:
         return empty(request, "the query has no word that can be searched", started)
     query, question = _query(
         tenant, request, terms, near=near, units=unit_counts.get(_key(request)), common=common

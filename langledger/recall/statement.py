@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
@@ -68,7 +68,7 @@ def search_query(
     where, params = _conditions(tenant, request)
     in_space = SQL("u.space = ANY(%(spaces)s::uuid[])") if spaces is not None else SQL("u.is_entry")
     fenced = spaces is not None and (units or 0) <= FENCED_BELOW
-    near_params, nearest, cosine = _near(near, in_space, where, spaces, pool)
+    near_params, parts = _near(near, in_space, where, spaces, pool)
     statement = SQL(_queries["search"]).format(
         schema=_SCHEMA,
         space_of_scope=SQL("s.space = ANY(%(spaces)s::uuid[])")
@@ -82,8 +82,7 @@ def search_query(
         words=_sum(terms, whole=False),
         wholes=_sum(terms, whole=True),
         condition=where,
-        near=nearest,
-        cosine=cosine,
+        **parts,
     )
     wanted = terms if searched is None else searched
     return Query(
@@ -95,7 +94,9 @@ def search_query(
             **{f"c{place}": quoted(CONTEXT + term) for place, term in enumerate(terms)},
             "tenant": tenant,
             "spaces": list(spaces) if spaces is not None else None,
-            "any": " | ".join(text for term in wanted for text in _both(term)) or quoted("="),
+            "any": _any(text for term in wanted for text in _both(term)),
+            "any_context": _any(CONTEXT + term for term in terms if not is_whole(term)),
+            "any_whole": _any(term for term in terms if is_whole(term)),
             "known": list(known) if known is not None else [0.0] * len(terms),
             "pool": pool,
         },
@@ -103,7 +104,11 @@ def search_query(
 
 
 def _both(term: str) -> list[str]:
-    return [quoted(term)] if is_whole(term) else [quoted(term), quoted(CONTEXT + term)]
+    return [term] if is_whole(term) else [term, CONTEXT + term]
+
+
+def _any(terms: Iterable[str]) -> str:
+    return " | ".join(quoted(term) for term in terms) or quoted("=")
 
 
 def _conditions(tenant: str, request: SearchRequest) -> tuple[Composed, dict[str, Any]]:
@@ -124,18 +129,22 @@ def _conditions(tenant: str, request: SearchRequest) -> tuple[Composed, dict[str
 
 def _near(
     near: Near | None, in_space: SQL, where: Composed, spaces: Sequence[UUID] | None, pool: int
-) -> tuple[Mapping[str, Any], Composable, Composable]:
+) -> tuple[Mapping[str, Any], dict[str, Composable]]:
+    """Return the parameters and the parts of the statement that are about vectors."""
     if near is None:
-        nothing = SQL("SELECT space, ref, part FROM matched WHERE false")
-        return {"model": None}, nothing, SQL("NULL::float8")
+        return {}, {
+            "near": SQL("SELECT"),
+            "near_scored": SQL("SELECT * FROM scored WHERE false"),
+            "vector_of": SQL(""),
+            "cosine": SQL("NULL::float8"),
+        }
     params = {
         "model": near.model,
         "vector": "[" + ",".join(f"{number:.6g}" for number in near.vector) + "]",
         "dimensions": len(near.vector),
         "reach": max(200, pool),
     }
-    name = "near_indexed" if near.indexed else "near_exact"
-    nearest = SQL(_queries[name]).format(
+    nearest = SQL(_queries["near_indexed" if near.indexed else "near_exact"]).format(
         schema=_SCHEMA,
         space_of_unit=in_space,
         space_of_vector=SQL("v.space = ANY(%(spaces)s::uuid[])")
@@ -143,8 +152,12 @@ def _near(
         else SQL("true"),
         condition=where,
     )
-    cosine = SQL("1 - {schema}.recall_distance(v.embedding, %(vector)s::text)")
-    return params, nearest, cosine
+    return params, {
+        "near": nearest,
+        "near_scored": SQL(_queries["near_scored"]),
+        "vector_of": SQL(_queries["vector_of"]),
+        "cosine": SQL("1 - {schema}.recall_distance(v.embedding, %(vector)s::text)"),
+    }
 
 
 def _fence() -> Composable:
@@ -156,13 +169,24 @@ def _fence() -> Composable:
 
 
 def _bits(terms: Sequence[str], *, context: bool = False) -> Composable:
-    letter = "c" if context else "t"
-    bits = [
-        _sql(f"((u.terms @@ %({letter}{place})s::tsquery)::int::int8 << {place})")
-        for place, term in enumerate(terms)
-        if not (context and is_whole(term))
-    ]
-    return SQL(" | ").join(bits) if bits else SQL("0")
+    """Return the bit set of the terms that ``u`` has; what few units have is asked for once."""
+    words = [place for place, term in enumerate(terms) if not is_whole(term)]
+    if context:
+        return _if_any("any_context", "c", words)
+    wholes = [place for place, term in enumerate(terms) if is_whole(term)]
+    own = [_bit("t", place) for place in words] or ["0"]
+    return SQL("{} | {}").format(_sql(" | ".join(own)), _if_any("any_whole", "t", wholes))
+
+
+def _if_any(name: str, letter: str, places: Sequence[int]) -> Composable:
+    if not places:
+        return SQL("0")
+    bits = " | ".join(_bit(letter, place) for place in places)
+    return _sql(f"CASE WHEN u.terms @@ %({name})s::tsquery THEN {bits} ELSE 0 END")
+
+
+def _bit(letter: str, place: int) -> str:
+    return f"((u.terms @@ %({letter}{place})s::tsquery)::int::int8 << {place})"
 
 
 def _counts(terms: int) -> Composable:

@@ -24,6 +24,7 @@ CREATE TABLE recall_unit (
     created_at  timestamptz  NOT NULL DEFAULT now(),
     digest      bytea        NOT NULL,  -- of the text
     role        text,
+    message_id  text,
     task_id     text,
     user_id     text,
     tags        text[]       NOT NULL DEFAULT '{}',
