@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage
 from langledger import entries
 from langledger.arguments import check_tenant, check_whole
 from langledger.compaction import history, records
+from langledger.compaction.editing import AsyncEditing, Editing
 from langledger.compaction.pinning import AsyncPins, Pins
 from langledger.compaction.records import CompactionReport
 from langledger.config import Settings, load_settings
@@ -31,7 +32,7 @@ __all__ = ["AsyncLedger", "Ledger"]
 T = TypeVar("T")
 
 
-class Ledger(Searches, Pins, Parts):
+class Ledger(Searches, Pins, Editing, Parts):
     """The history, working state and compactions of agents, in PostgreSQL.
 
     Its own methods block; the parts it hands out work sync and async. Use it as a context
@@ -224,7 +225,7 @@ class Ledger(Searches, Pins, Parts):
         return run(operation, self._database)
 
 
-class AsyncLedger(AsyncSearches, AsyncPins, Parts):
+class AsyncLedger(AsyncSearches, AsyncPins, AsyncEditing, Parts):
     """The same as :class:`Ledger` for code in an event loop: its own methods are awaited.
 
     Its connections belong to the loop it was opened in. The parts it hands out work

@@ -15,6 +15,7 @@ from langledger.compaction.host import Window, locate
 from langledger.compaction.middleware import LedgerMiddleware
 from langledger.compaction.node import CompactionNode
 from langledger.compaction.options import CompactionOptions
+from langledger.compaction.requests import compact_tool
 from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
@@ -101,6 +102,7 @@ class Parts:
         user_id: str | None = None,
         cwd: str | None = None,
         lookup: bool = True,
+        compact_tool: bool = False,
         **options: Unpack[CompactionOptions],
     ) -> LedgerMiddleware:
         """Return middleware for ``create_agent``; see :class:`LedgerMiddleware`."""
@@ -112,6 +114,7 @@ class Parts:
             user_id=user_id,
             cwd=cwd,
             lookup=lookup,
+            compact_tool=compact_tool,
             **options,
         )
 
@@ -134,6 +137,29 @@ class Parts:
             output_messages_key=output_messages_key,
             lookup=lookup,
             **options,
+        )
+
+    def pre_model_hook(
+        self,
+        *,
+        window: int | None = None,
+        llm: BaseChatModel | None = None,
+        lookup: bool = False,
+        **options: Unpack[CompactionOptions],
+    ) -> CompactionNode:
+        """Return a ``pre_model_hook`` for ``create_react_agent``; see :class:`CompactionNode`.
+
+        The model is sent the view; ``messages`` in the agent's state stay as they are.
+        """
+        return CompactionNode(self, window=window, llm=llm, lookup=lookup, **options)
+
+    def compact_tool(self) -> BaseTool:
+        """Return the tool ``compact_history`` for the tool node of a graph.
+
+        With ``compact_tool=True`` the middleware of ``create_agent`` brings it along.
+        """
+        return compact_tool(
+            self._executor, lambda config, messages: locate(self._tenant, config, messages)
         )
 
     def recall_tool(self) -> BaseTool:

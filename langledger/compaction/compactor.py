@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -19,7 +20,7 @@ from langledger.compaction.step import ModelCall, Prepared, Step, follow
 from langledger.compaction.summarise import Summariser
 from langledger.compaction.triggers import Due
 from langledger.entries import append
-from langledger.errors import NothingToShrinkError
+from langledger.errors import DatabaseError, NothingToShrinkError
 from langledger.operations import Operation
 from langledger.tokens import Calibration, count_each, count_message, count_tools
 
@@ -30,7 +31,9 @@ _MOST_ROUNDS = 4
 # A refusal that names less than this names something else.
 _SMALLEST_WINDOW = 256
 
-__all__ = ["Compactor", "ModelCall", "Prepared"]
+__all__ = ["Compactor", "ModelCall", "Prepared", "record_answer"]
+
+logger = logging.getLogger("langledger.compaction")
 
 
 @dataclass(slots=True)
@@ -257,6 +260,21 @@ class Compactor:
         return prepared.counted - session.settled >= self.policy.gain(room)
 
 
+def record_answer(
+    compactor: Compactor, call: ModelCall, answer: Sequence[BaseMessage]
+) -> Operation[None]:
+    """Record what the model answered; an answer that was paid for is not lost to a fault.
+
+    Where it cannot be recorded now, it is with the messages of the next call.
+    """
+    if not answer:
+        return
+    try:
+        yield from compactor.record(call, answer)
+    except DatabaseError as error:
+        logger.warning("an answer could not be recorded yet: %s", error)
+
+
 def _track(
     seqs: Sequence[int], messages: Sequence[BaseMessage], sizes: Sequence[int]
 ) -> list[Tracked]:
@@ -268,4 +286,4 @@ def _too_large(prepared: Prepared, room: Room) -> str:
         f"the model call takes about {prepared.tokens} tokens and the window is {room.window}: the "
         f"system message and tools take {room.fixed}, and the newest message of the user must "
         "stay as it is. Use a model with a larger window, fewer tools, or a shorter message."
-    )
+    ) + (f" No compaction was made: {prepared.warning}." if prepared.warning else "")

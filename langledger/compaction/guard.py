@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from operator import is_
 from typing import Any, TypeVar, cast
 
@@ -11,15 +10,12 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.errors import GraphBubbleUp, ParentCommand
 
-from langledger.compaction.compactor import ModelCall, Prepared
+from langledger.compaction.compactor import ModelCall, Prepared, record_answer
 from langledger.compaction.node import Viewer
 from langledger.compaction.returned import Seen, State, read_messages, with_messages, without_view
-from langledger.errors import DatabaseError
 from langledger.operations import Operation, arun, call, run
 
 __all__ = ["Guard"]
-
-logger = logging.getLogger("langledger.compaction")
 
 T = TypeVar("T")
 # How the two forms of a node differ: sending the view on, and running a part as a step of its own.
@@ -140,7 +136,7 @@ class Guard(RunnableLambda[Any, Any]):
         output, new = without_view(
             output, viewer.messages_key, Seen(given, messages, self._replaces)
         )
-        yield from self._record(planned, new)
+        yield from record_answer(viewer.compactor, planned, new)
         return output
 
     def _prepare(
@@ -167,12 +163,3 @@ class Guard(RunnableLambda[Any, Any]):
             seen = Seen(given, messages)
             command, _ = without_view(handover.args[0], self._viewer.messages_key, seen)
             raise ParentCommand(command) from handover
-
-    def _record(self, planned: ModelCall, new: Sequence[BaseMessage]) -> Operation[None]:
-        """Record the answer; where that fails it is recorded with the next call's messages."""
-        if not new:
-            return
-        try:
-            yield from self._viewer.compactor.record(planned, new)
-        except DatabaseError as error:
-            logger.warning("an answer could not be recorded yet: %s", error)

@@ -75,16 +75,24 @@ def locate(tenant: str, config: RunnableConfig, messages: Sequence[BaseMessage])
                 "no thread: pass config={'configurable': {'thread_id': ...}} when invoking"
             )
         thread_id = f"unnamed-{first}"
-    return Location(tenant, str(thread_id), scope_of(configurable.get("checkpoint_ns", "")))
+    agent = (config.get("metadata") or {}).get("lc_agent_name")
+    scope = scope_of(str(configurable.get("checkpoint_ns") or ""), agent)
+    return Location(tenant, str(thread_id), scope)
 
 
-def scope_of(checkpoint_ns: str) -> str:
+def scope_of(checkpoint_ns: str, agent: str | None = None) -> str:
     """Return a namespace without task ids and without the node that runs now.
 
-    ``worker:1f3a|model:77`` becomes ``worker``: the agent that is node ``worker``.
+    ``worker:1f3a|model:77`` becomes ``worker``: the agent that is node ``worker``. Of the agents
+    that one node calls as tools each has its name in it: ``tools@researcher``.
+
+    Args:
+        checkpoint_ns: The namespace.
+        agent: Name of the agent that runs, as ``create_agent`` was given it.
     """
-    names = [part.partition(":")[0] for part in checkpoint_ns.split("|")]
-    return "|".join(names[:-1])
+    *names, _ = [part.partition(":")[0] for part in checkpoint_ns.split("|")]
+    named = bool(names) and bool(agent) and agent != names[-1]
+    return "|".join(names) + (f"@{agent}" if named else "")
 
 
 def window_of(model: BaseChatModel | None, window: Window | None) -> int:

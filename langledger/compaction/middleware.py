@@ -10,9 +10,11 @@ from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, Mod
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
+from langgraph.errors import GraphBubbleUp
 
 from langledger.arguments import check_whole
-from langledger.compaction.compactor import Compactor, ModelCall, Prepared
+from langledger.compaction import requests
+from langledger.compaction.compactor import Compactor, ModelCall, Prepared, record_answer
 from langledger.compaction.host import (
     Host,
     Window,
@@ -53,6 +55,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         user_id: User the threads belong to.
         cwd: The agent's working directory; the working state names files relative to it.
         lookup: Give the agent the tool ``recall_history``, which reads entries back.
+        compact_tool: Give the agent the tool ``compact_history``, which asks for a compaction.
         options: See :class:`~langledger.compaction.options.CompactionOptions`.
     """
 
@@ -66,6 +69,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         user_id: str | None = None,
         cwd: str | None = None,
         lookup: bool = True,
+        compact_tool: bool = False,
         **options: Unpack[CompactionOptions],
     ) -> None:
         super().__init__()
@@ -76,8 +80,10 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         self._user_id = user_id
         self._cwd = cwd
         self._asked: set[str] = set()
-        tools = [lookup_tool(ledger.executor, self._locate)] if lookup else []
-        self.tools: Sequence[BaseTool] = tools
+        executor, locate = ledger.executor, self._locate
+        lookup_tools = [lookup_tool(executor, locate)] if lookup else []
+        compact_tools = [requests.compact_tool(executor, locate)] if compact_tool else []
+        self.tools: Sequence[BaseTool] = [*lookup_tools, *compact_tools]
         self.compactor: Compactor = compactor_of(
             can_look_up=lookup, redactor=ledger.redactor, **options
         )
@@ -121,6 +127,8 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         self._asked.discard(thread_id)
         try:
             response = yield from send(prepared)
+        except GraphBubbleUp:  # no failure: an interrupt, or a hand-over to another agent
+            raise
         except Exception as error:
             below = self.compactor.refused(planned, prepared, error)
             if below is None:
@@ -132,7 +140,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             response = yield from send(prepared)
         answer = _messages_of(response)
         self.compactor.observe(planned, prepared, _reported(answer))
-        yield from self.compactor.record(planned, answer)
+        yield from record_answer(self.compactor, planned, answer)
         return response
 
     def _prepare(
@@ -167,8 +175,8 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _locate(self, config: RunnableConfig, messages: Sequence[BaseMessage]) -> Location:
         if self._thread_id is not None:
-            given = dict(config.get("configurable") or {})
-            config = RunnableConfig(configurable={"thread_id": self._thread_id} | given)
+            given = {"thread_id": self._thread_id} | (config.get("configurable") or {})
+            config = RunnableConfig(configurable=given, metadata=config.get("metadata") or {})
         return locate(self._ledger.tenant, config, messages)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
@@ -143,7 +143,22 @@ class CompactionNode(Runnable[Any, dict[str, Any]]):
 
     def _view(self, state: State, config: RunnableConfig) -> Operation[dict[str, Any]]:
         messages, _ = yield from self._viewer.prepare(self._viewer.call(state, config))
+        _keep_out_of_streams(config, messages)
         return {} if self._output_key is None else {self._output_key: messages}
+
+
+def _keep_out_of_streams(config: RunnableConfig, messages: list[BaseMessage]) -> None:
+    """Let ``stream_mode="messages"`` pass over what the view holds of ours.
+
+    LangGraph streams the messages a node gives that it has not seen before; it would show the
+    user the summary.
+    """
+    ours = {message.id for message in messages if "langledger" in message.additional_kwargs}
+    callbacks: Any = config.get("callbacks")
+    for handler in getattr(callbacks, "handlers", callbacks) or ():
+        seen = getattr(handler, "seen", None)
+        if isinstance(seen, set):
+            cast("set[Any]", seen).update(ours)
 
 
 def _stream_writer() -> Callable[[Any], None] | None:
