@@ -19,7 +19,7 @@ from langledger.compaction.instructions import RulesReader
 from langledger.compaction.sentences import clip, lines_of, one_line, sentences
 from langledger.compaction.transcript import is_request, readable_text, request_text
 
-__all__ = ["Digest", "Request"]
+__all__ = ["Digest", "Memory", "Request"]
 
 _SHORT_REPLY = 24  # characters; says little without the question before it
 _LONGEST_REQUEST = 20_000  # characters looked at
@@ -101,6 +101,13 @@ class Digest:
             shown[0].label = "The user asked"
         return shown
 
+    def said(self) -> dict[int, str]:
+        """Return the user's words by entry, answers to a tool's questions included."""
+        said = {seq: request.text for request in self._requests.values() for seq in request.seqs}
+        for answer in self._answers.found.values():
+            said |= {seq: f"{said.get(seq, '')} {answer.text}" for seq in answer.seqs}
+        return said
+
     def answers(self, covered: Container[int] | None) -> list[Finding]:
         """Return what the user answered to a tool's questions."""
         return list(_shown(self._answers.found.values(), covered))
@@ -120,6 +127,17 @@ class Digest:
         """Where nothing stands out, say how each message that is not the user's ends."""
         quiet = [item for item in self._quiet if covered is None or item[0] in covered]
         return [found for seq, message in quiet for found in _end_of(seq, message)]
+
+
+@dataclass(slots=True)
+class Memory:
+    """What was read of a thread for its summaries, kept from one compaction to the next.
+
+    Attributes:
+        digest: What the messages so far say; None: nothing was read yet.
+    """
+
+    digest: Digest | None = None
 
 
 def _within(seqs: list[int], covered: Container[int] | None) -> list[int]:

@@ -18,7 +18,13 @@ from langledger.compaction.transcript import serialise_for_summary, split_for_su
 from langledger.tokens import count_text, count_texts, cut_text
 from langledger.tokens.text import well_formed
 
-__all__ = ["extract_summary", "serialise_for_summary", "split_for_summary", "summarise_digest"]
+__all__ = [
+    "extract_summary",
+    "serialise_for_summary",
+    "split_for_summary",
+    "summarise_digest",
+    "summarise_requests",
+]
 
 _REQUEST_SHARE = 0.5
 _ANSWER_SHARE = 0.2
@@ -77,6 +83,13 @@ def summarise_digest(
     others = sorted((findings[i] for i in chosen), key=lambda of: (of.section, of.seqs[-1]))
     droppable = [*sorted(others, key=lambda of: of.score), *reversed(rules), *told]
     return _join(asked, [*told, *rules, *others], droppable, max_tokens)
+
+
+def summarise_requests(
+    digest: Digest, *, max_tokens: int, covered: Container[int] | None = None
+) -> str:
+    """Return what the user asked; see :func:`summarise_digest`."""
+    return _join(_request_lines(digest.requests(covered), max_tokens), [], [], max_tokens)
 
 
 def _costs(findings: Iterable[Finding]) -> list[int]:

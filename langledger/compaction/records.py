@@ -13,6 +13,7 @@ from psycopg.types.multirange import Multirange
 from psycopg.types.range import Range
 from pydantic import BaseModel, ConfigDict
 
+from langledger.compaction.account import Account
 from langledger.compaction.edits import Edits
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.view import Cut
@@ -194,6 +195,7 @@ def cut_of(row: Row) -> Cut:
         usable=view["usable"],
         pinned_tokens=view["pinned_tokens"],
         edits=Edits.load(view.get("edits")),
+        account=Account.load(view.get("account")),
         history=Ranges(tuple((start, stop) for start, stop in view["history"])),
     )
 
@@ -222,5 +224,6 @@ def pack(cut: Cut) -> bytes:
         "pinned_tokens": cut.pinned_tokens,
         "history": cut.history.spans,
         **({"edits": cut.edits.dump()} if cut.edits else {}),
+        **({"account": cut.account.dump()} if cut.account.text else {}),
     }
     return zstandard.ZstdCompressor(level=9).compress(json.dumps(document).encode())

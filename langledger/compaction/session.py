@@ -20,6 +20,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from langledger.compaction.digest import Memory
 from langledger.compaction.pairing import Tracked, Unit, call_ids, units_of
 from langledger.compaction.sameness import Known
 from langledger.compaction.subjects import Subjects
@@ -70,6 +71,7 @@ class Session:
     cut: Cut | None = None
     cwd: str | None = None
     redactor: Redactor = field(default_factory=Redactor)
+    memory: Memory = field(default_factory=Memory)
     reads_subjects: bool = False  # a trigger asks what the conversation is about
     asked: bool = False  # a compaction is wanted whatever the size
     highest: int = 0  # the newest compaction of the thread, whether it applies here or not

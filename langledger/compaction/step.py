@@ -10,16 +10,17 @@ from typing import Any, TypeAlias
 from langchain_core.messages import BaseMessage, SystemMessage
 
 from langledger.compaction.handles import recent_files
-from langledger.compaction.pairing import Tracked
+from langledger.compaction.material import Material
 from langledger.compaction.pins import Pin, Pinned, hidden_pins, pins_of, render_pins
 from langledger.compaction.policy import Choice, Policy, Room, candidates
+from langledger.compaction.prefix import Prefix
 from langledger.compaction.records import CompactionReport, commit, cut_of, latest_query
 from langledger.compaction.review import Review, revised
 from langledger.compaction.session import Session, View
 from langledger.compaction.summarise import Summariser, Summary, summarise
 from langledger.compaction.triggers import Due
 from langledger.compaction.view import Cut, render_head
-from langledger.entries import Location, load
+from langledger.entries import Location
 from langledger.entries.ranges import Ranges
 from langledger.operations import Operation, Row, fetch
 from langledger.state.render import render_state
@@ -50,6 +51,7 @@ class ModelCall:
         task_id: Task the messages belong to.
         user_id: User the thread belongs to.
         cwd: The agent's working directory, to which paths are made relative.
+        model: What makes the call, its tools bound; needed for summaries on the agent's prefix.
     """
 
     location: Location
@@ -62,6 +64,7 @@ class ModelCall:
     task_id: str | None = None
     user_id: str | None = None
     cwd: str | None = None
+    model: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,27 +303,34 @@ class Step:
 
     def _summarise(self, choice: Choice) -> Operation[Summary]:
         if not choice.summarises:
-            return Summary(text=self._old.summary, kind="none")
+            return Summary(text=self._old.summary, kind="none", account=self._old.account)
         edits = self._old.edits
         covered = self._old.covered | choice.covered
         if edits.summary:  # a person wrote of these entries; what they wrote stays
             covered = Ranges.of(seq for seq in covered if seq not in edits.covers)
-        items = {item.seq: item for item in self.session.tracked if item.seq in covered}
-        # What the application trimmed off the front is still in the entries. What it took out
-        # or replaced further on is to be gone from the summary too.
-        oldest = min(self.session.present, default=0)
-        gone = [seq for seq in covered if seq not in items and seq < oldest]
-        if gone:
-            entries = yield from load(self.call.location, gone)
-            items |= {e.entry_id: Tracked(e.entry_id, e.message, e.tokens or 0) for e in entries}
         limit = min(self._caps[0], self.summariser.max_tokens)
         limit = max(limit - count_text(edits.summary), limit // 4)
-        ordered = [items[seq] for seq in sorted(items)]
-        summariser = replace(self.summariser, max_tokens=limit)
-        summary = yield from summarise(self.call.location.tenant, ordered, summariser)
+        material = Material(
+            location=self.call.location,
+            tracked=self.session.tracked,
+            covered=covered,
+            memory=self.session.memory,
+            account=self._old.account,
+            prefix=self._prefix,
+        )
+        summary = yield from summarise(material, replace(self.summariser, max_tokens=limit))
         if edits.summary:
             summary.text = "\n\n".join(text for text in (edits.summary, summary.text) if text)
         return summary
+
+    @property
+    def _prefix(self) -> Prefix | None:
+        """The agent's own call, where a summary may be written on it."""
+        refused = self.below is not None
+        if not self.summariser.cache_aligned or self.call.model is None or refused:
+            return None
+        view = self.before.view
+        return Prefix(model=self.call.model, system=view.system, messages=view.messages)
 
     def _cut(self, choice: Choice, summary: Summary) -> Cut:
         old = self._old
@@ -340,6 +350,7 @@ class Step:
             clipped_args=clipped_args,
             boundary=max([covered.last, masked.last, *clipped, *clipped_args]),
             summary=summary.text,
+            account=summary.account,
             head="",
             state=self.session.state.model_dump(mode="json"),
             seen=self.session.last_seq,
@@ -395,7 +406,7 @@ class Step:
             tokens_before=self.before.tokens,
             tokens_after=after.tokens,
             seconds=round(time.perf_counter() - self._started, 4),
-            model_calls=summary.model_calls,
+            model_calls=summary.asked.calls,
             covered=len(cut.covered),
             newly_covered=len(choice.covered),
             kept=sum(len(unit.members) for unit in self.session.units),
@@ -406,7 +417,7 @@ class Step:
             pinned=self._pinned.shown,
             pins_dropped=len(self._pinned.dropped),
             summariser=summary.kind,
-            rejected=summary.rejected,
+            rejected=summary.asked.rejected,
         )
 
 

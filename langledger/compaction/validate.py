@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from langledger.compaction.grounds import Grounds
 from langledger.compaction.transcript import HEADER, readable_text, reasoning_text
 from langledger.tokens import count_text
 
@@ -103,6 +104,7 @@ def check_summary(
     source_tokens: int,
     max_tokens: int,
     known_refs: AbstractSet[int] | None = None,
+    grounds: Grounds | None = None,
 ) -> str | None:
     """Say why an answer cannot be used as a summary.
 
@@ -111,6 +113,7 @@ def check_summary(
         source_tokens: Size of what was to be summarised.
         max_tokens: The most tokens the summary may have.
         known_refs: The seqs that it may cite as ``[#n]``; None: citations are not checked.
+        grounds: What its claims may rest on; None: they are not checked.
 
     Returns:
         The reason, in a few words; None where it can be used.
@@ -127,6 +130,7 @@ def check_summary(
         or _check_size(tokens, source_tokens, max_tokens)
         or _check_echo(text)
         or _check_refs(text, known_refs)
+        or (grounds.problem(text) if grounds is not None else None)
     )
 
 

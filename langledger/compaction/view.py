@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from langledger.compaction.account import NO_ACCOUNT, Account
 from langledger.compaction.edits import Edits
 from langledger.compaction.pairing import Tracked, Unit, close_unit
 from langledger.compaction.transcript import injected_text, is_request, request_text
@@ -66,6 +67,7 @@ class Cut:
         usable: Window less reserved output, in tokens, that it was made for.
         pinned_tokens: Size limit of what is pinned.
         edits: What a person changed in summary and state.
+        account: The model's part of the summary, which the next one carries on.
     """
 
     generation: int
@@ -83,6 +85,7 @@ class Cut:
     usable: int = 0
     pinned_tokens: int = 1000
     edits: Edits = field(default_factory=Edits)
+    account: Account = NO_ACCOUNT
 
     @property
     def shown_state(self) -> str:

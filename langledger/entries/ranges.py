@@ -48,6 +48,9 @@ class Ranges:
                 spans.append((start, stop))
         return Ranges(tuple(spans))
 
+    def __le__(self, other: Ranges) -> bool:
+        return (self | other) == other
+
     @property
     def last(self) -> int:
         """The largest number, 0 for the empty set."""

@@ -1,0 +1,66 @@
+"""The model that writes summaries, with an output limit of its own and its reasoning off.
+
+Inherited settings have emptied summaries: a limit meant for tool calls, or reasoning that
+spends the whole limit before the first word. Each provider's class keeps both under its own
+names; a class that is not known is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+from langledger.compaction.host import model_name
+
+__all__ = ["for_summaries"]
+
+_LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
+_OPENAI_REASONS = re.compile(r"^(?:o\d|gpt-5(?!.*chat))")
+_OPENAI_NONE = re.compile(r"^gpt-(?:5\.\d|[6-9])")
+
+
+def for_summaries(model: BaseChatModel, *, max_output: int) -> BaseChatModel:
+    """Return the model as it writes summaries; the one given is not changed.
+
+    Args:
+        model: Any chat model.
+        max_output: The most tokens of an answer, whatever limit the model was given.
+    """
+    fields = type(model).model_fields
+    changes = {name: max_output for name in _LIMITS if name in fields}
+    changes |= {name: value for name, value in _quiet(model).items() if name in fields}
+    return model.model_copy(update=changes) if changes else model
+
+
+def _quiet(model: BaseChatModel) -> dict[str, Any]:
+    """Return what turns a model's reasoning off, or down where it cannot be off."""
+    name = model_name(model).rpartition("/")[2].lower()
+    provider = type(model).__module__.partition(".")[0]
+    if provider == "langchain_openai" and _OPENAI_REASONS.match(name):
+        return _openai(model, name)
+    if provider in {"langchain_google_genai", "langchain_google_vertexai"}:
+        return _google(name)
+    if provider == "langchain_groq" and "gpt-oss" in name:
+        return {"reasoning_effort": "low"}
+    return {
+        "langchain_anthropic": {"thinking": None},
+        "langchain_groq": {"reasoning_effort": "none"} if "qwen" in name else {},
+        "langchain_ollama": {"reasoning": False},
+        "langchain_openrouter": {"reasoning": {"effort": "none"}},
+    }.get(provider, {})
+
+
+def _openai(model: BaseChatModel, name: str) -> dict[str, Any]:
+    effort = "none" if _OPENAI_NONE.match(name) else "minimal" if "gpt-5" in name else "low"
+    given = getattr(model, "reasoning", None)  # the Responses API's form, which goes first
+    if isinstance(given, dict):
+        return {"reasoning": {**given, "effort": effort}}
+    return {"reasoning_effort": effort}
+
+
+def _google(name: str) -> dict[str, Any]:
+    if "2.5" in name:
+        return {"thinking_budget": 128 if "pro" in name else 0, "include_thoughts": False}
+    return {"reasoning_effort": "low"} if re.search(r"gemini-[3-9]", name) else {}
