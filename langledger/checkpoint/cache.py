@@ -57,7 +57,12 @@ class Known(NamedTuple):
     """A message that is stored, and by what it is known."""
 
     located: Located
-    snapshot: Snapshot
+    by: Snapshot | Master
+
+    def is_held_by(self, message: BaseMessage) -> bool:
+        """Tell whether a message holds the same."""
+        snapshot = self.by.snapshot if isinstance(self.by, Master) else self.by
+        return snapshot is not None and holds(message, snapshot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +81,13 @@ class StoredItem:
         kind: As in the entry table.
         message_id: The message's id, where it stands beside the content.
         body: As stored.
+        masters: The message as it was decoded, with its id and without (True).
     """
 
     kind: str
     message_id: str | None
     body: bytes
-    _masters: dict[bool, Master | None] = field(default_factory=dict[bool, "Master | None"])
+    masters: dict[bool, Master] = field(default_factory=dict[bool, Master])
 
     @property
     def settled(self) -> bool:
@@ -98,13 +104,14 @@ class StoredItem:
         return sealing.load(*decompress(self.body))
 
     def master(self, sealing: Sealing, *, bare: bool) -> Master | None:
-        """Return the message to copy; None if the entry is none, or its class is not allowed."""
-        if bare not in self._masters:
-            message = self.value(sealing)
-            if isinstance(message, BaseMessage) and message.id is None and not bare:
-                message.id = self.message_id
-            self._masters[bare] = Master(message) if isinstance(message, BaseMessage) else None
-        return self._masters[bare]
+        """Decode the message to copy; None if the entry is none, or its class is not allowed."""
+        message = self.value(sealing)
+        if not isinstance(message, BaseMessage):
+            return None
+        if message.id is None and not bare:
+            message.id = self.message_id
+        master = self.masters[bare] = Master(message)
+        return master
 
 
 class ThreadItems:
@@ -150,7 +157,7 @@ class ThreadItems:
     def find(self, message: BaseMessage) -> Located | None:
         """Return where a message is stored, if it holds what one that is known holds."""
         known = self.known.get(handle_of(message))
-        return known.located if known is not None and holds(message, known.snapshot) else None
+        return known.located if known is not None and known.is_held_by(message) else None
 
     def have(self) -> str:
         """Return the seqs that need not be read, as a multirange."""
@@ -232,12 +239,13 @@ class Shelf:
     def message(self, reference: int, *, bare: bool) -> Any:
         """Return a message; it is known from then on."""
         item = self._item(reference)
-        master = item.master(self._sealing, bare=bare)
+        master = item.masters.get(bare)
         if master is None:
-            return item.value(self._sealing)
-        if master.snapshot is not None:
+            master = item.master(self._sealing, bare=bare)
+            if master is None:
+                return item.value(self._sealing)
             located = Located(reference, Stage.SETTLED if item.settled else Stage.INPUT)
-            self._items.known.setdefault(master.handle(), Known(located, master.snapshot))
+            self._items.known.setdefault(master.handle(), Known(located, master))
         return master.copy()
 
     def value(self, reference: int) -> Any:

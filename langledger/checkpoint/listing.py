@@ -99,9 +99,9 @@ class Search:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it lists one namespace of one thread, whatever the metadata."""
+        """Whether it lists one thread, whatever the metadata."""
         return (
-            self.checkpoint_ns is not None
+            len(self.threads) == 1
             and self.checkpoint_id is None
             and not self.filter
             and self.more is None
@@ -192,8 +192,14 @@ def _plain_page(
     cache: Cache, sealing: Sealing, search: Search
 ) -> Operation[tuple[list[CheckpointTuple], Search | None]]:
     count = min(_PAGE, search.remaining or _PAGE)
-    target = Target(search.threads[0], search.checkpoint_ns or "", None)
-    items, found = yield from newest(cache, target, count=count, before=search.before)
+    items, found = yield from newest(
+        cache,
+        search.threads[0],
+        checkpoint_ns=search.checkpoint_ns,
+        count=count,
+        before=search.before,
+    )
+    found = found[: search.remaining]
     tuples = [tuple_of(cache, items, sealing, stored) for stored in found]
     if len(found) < count:
         return tuples, None
@@ -203,7 +209,8 @@ def _plain_page(
 def _found_page(
     cache: Cache, sealing: Sealing, search: Search
 ) -> Operation[tuple[list[CheckpointTuple], Search | None]]:
-    keys, rest = search.keys[:_PAGE], search.keys[_PAGE:]
+    count = min(_PAGE, search.remaining or _PAGE)
+    keys, rest = search.keys[:count], search.keys[count:]
     tuples: list[CheckpointTuple] = []
     for location, group in groupby(keys, key=lambda target: target.location):
         targets = list(group)

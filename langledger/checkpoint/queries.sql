@@ -21,7 +21,7 @@ CROSS JOIN LATERAL {schema}.record_checkpoint(
     r.refs, r.record) AS c
 
 -- name: read
-SELECT what, number, name, id, body, message_id
+SELECT what, number, name, id, last_id, body, message_id
 FROM {schema}.read_checkpoints(
     %(tenant)s, %(thread_key)s, %(generation)s::bigint, %(have)s::int8multirange,
     %(nss)s::text[], %(ids)b::bytea[], %(checkpoint_ns)s::text, %(before)s::bytea, %(limit)s::int,

@@ -165,7 +165,9 @@ def find(
 ) -> Operation[tuple[ThreadItems, Stored | None]]:
     """Read one checkpoint, or without id the latest of the namespace."""
     if target.checkpoint_id is None:
-        items, found = yield from newest(cache, target, count=1)
+        items, found = yield from newest(
+            cache, target.location, checkpoint_ns=target.checkpoint_ns, count=1
+        )
         return items, found[0] if found else None
     items, rows = yield from read(
         cache,
@@ -184,49 +186,60 @@ def find(
 
 
 def newest(
-    cache: Cache, target: Target, *, count: int, before: str | None = None
+    cache: Cache,
+    location: Location,
+    *,
+    checkpoint_ns: str | None,
+    count: int,
+    before: str | None = None,
 ) -> Operation[tuple[ThreadItems, list[Stored]]]:
-    """Read the newest checkpoints of a namespace, newest first.
+    """Read the newest checkpoints of a thread, newest first.
 
     Args:
         cache: What is known.
-        target: Thread and namespace.
-        count: At most so many.
+        location: The thread.
+        checkpoint_ns: Of this namespace; None for any.
+        count: At least so many, if they are there; more where several have the last one's id.
         before: Only those older than this id.
     """
     bound = None if before is None else pack_id(before)
-    oldest = bound
     limit = 1 if count == 1 else 2 + count // _STRETCH
-    found: list[Stored] = []
     items: ThreadItems | None = None
     while True:
+        target = Target(location, checkpoint_ns or "", None)
         items, rows = yield from read(
-            cache,
-            target,
-            items=items,
-            checkpoint_ns=target.checkpoint_ns,
-            before=oldest,
-            limit=limit,
+            cache, target, items=items, checkpoint_ns=checkpoint_ns, before=bound, limit=limit
         )
-        stretches = sorted_out(target.location, logs_in(rows)).values()
-        visible = [s for s in stretches if s.is_visible]
-        found += sorted(
-            (s for s in visible if bound is None or pack_id(s.key[1]) < bound),
-            key=lambda s: pack_id(s.key[1]),
-            reverse=True,
-        )
-        if len(found) >= count or len({row["id"] for row in rows}) < limit:
+        floor = _known_from(rows, limit, by_end=checkpoint_ns is None)
+        found = [
+            (pack_id(stored.key[1]), stored.key[0], stored)
+            for stored in sorted_out(location, logs_in(rows)).values()
+            if stored.is_visible
+        ]
+        found = [f for f in found if f[0] >= floor and (bound is None or f[0] < bound)]
+        found.sort(key=lambda f: f[:2], reverse=True)
+        if not floor or len(found) >= count:
             break
-        oldest = rows[-1]["id"]
-        limit = min(2 * limit, _MOST_STRETCHES)
-    found = found[:count]
-    yield from load_layouts(cache, target.location.tenant, [r for s in found for r in s.records])
-    return items, found
+        limit *= 2
+    last = found[count - 1][0] if len(found) >= count else b""
+    stored = [s for packed, _, s in found if packed >= last]
+    yield from load_layouts(cache, location.tenant, [r for s in stored for r in s.records])
+    return items, stored
 
 
-# How many checkpoints a stretch holds at least, mostly; and how many stretches are read at once.
+def _known_from(rows: Sequence[Row], limit: int, *, by_end: bool) -> bytes:
+    """Return the id from which on stretches hold all checkpoints there are; empty for all."""
+    ends: dict[tuple[str, bytes], bytes] = {}
+    for row in rows:
+        key = row["name"], row["id"]
+        ends[key] = max(ends.get(key, b""), row["last_id"])
+    if len(ends) < limit:
+        return b""
+    return min(ends.values()) if by_end else min(first_id for _, first_id in ends)
+
+
+# How many checkpoints a stretch holds at least, mostly.
 _STRETCH = 4
-_MOST_STRETCHES = 64
 
 
 def load(cache: Cache, sealing: Sealing, target: Target) -> Operation[CheckpointTuple | None]:

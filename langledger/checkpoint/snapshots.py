@@ -7,10 +7,12 @@ changed in place, so an object is known only while its fields hold what they hel
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from langchain_core.messages import BaseMessage
+from pydantic import BaseModel
 
 __all__ = ["Handle", "Master", "Snapshot", "handle_of", "holds", "snapshot_of"]
 
@@ -70,18 +72,26 @@ def holds(message: BaseMessage, snapshot: Snapshot) -> bool:
 
 
 class Master:
-    """A message that is never given out, only copies of it.
+    """A message that is never given out, only copies of it."""
 
-    Attributes:
-        snapshot: What it holds; None if that cannot be compared.
-    """
-
-    __slots__ = ("_changeable", "_message", "snapshot")
+    __slots__ = ("_changeable", "_fields", "_message", "_plain", "_snapshot")
 
     def __init__(self, message: BaseMessage) -> None:
         self._message = message
-        self._changeable = [k for k, v in message.__dict__.items() if type(v) not in _IMMUTABLE]
-        self.snapshot = snapshot_of(message)
+        self._fields = cast("dict[str, Any]", message.__dict__)
+        self._changeable = tuple(
+            name for name, value in self._fields.items() if type(value) not in _IMMUTABLE
+        )
+        self._plain = _copies_plainly(type(message)) and not message.__pydantic_private__
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """What it holds; None if that cannot be compared. Most are never asked for."""
+        try:
+            return self._snapshot
+        except AttributeError:
+            self._snapshot = snapshot_of(self._message)
+            return self._snapshot
 
     def handle(self) -> Handle:
         """Return by what to look it up."""
@@ -89,15 +99,34 @@ class Master:
 
     def copy(self) -> BaseMessage:
         """Return a copy that shares nothing changeable."""
-        if self.snapshot is None:
+        try:
+            twin = self._twin() if self._plain else copy.copy(self._message)
+            fields = cast("dict[str, Any]", twin.__dict__)
+            for name in self._changeable:
+                fields[name] = _fresh(fields[name])
+            _set(twin, "__pydantic_extra__", _fresh(twin.__pydantic_extra__))
+        except TypeError:  # it holds something else than JSON does
             return copy.deepcopy(self._message)
-        twin = copy.copy(self._message)
-        fields = cast("dict[str, Any]", twin.__dict__)
-        for name in self._changeable:
-            fields[name] = _fresh(fields[name])
-        if twin.__pydantic_extra__:
-            object.__setattr__(twin, "__pydantic_extra__", _fresh(twin.__pydantic_extra__))
         return twin
+
+    def _twin(self) -> BaseMessage:
+        """Do what pydantic's ``__copy__`` does, which takes most of the time of a long thread."""
+        message = self._message
+        twin = _new(type(message))
+        _set(twin, "__dict__", self._fields.copy())
+        _set(twin, "__pydantic_extra__", message.__pydantic_extra__)
+        _set(twin, "__pydantic_fields_set__", message.__pydantic_fields_set__.copy())
+        _set(twin, "__pydantic_private__", None)
+        return twin
+
+
+_new = cast("Callable[[type[BaseMessage]], BaseMessage]", object.__new__)
+_set = object.__setattr__  # pydantic's own would check the value
+
+
+@cache
+def _copies_plainly(kind: type[BaseMessage]) -> bool:
+    return kind.__copy__ is BaseModel.__copy__
 
 
 def _fresh(value: Any) -> Any:
@@ -107,7 +136,7 @@ def _fresh(value: Any) -> Any:
     if kind is list:
         return [_fresh(item) for item in cast("list[Any]", value)] if value else []
     if kind is dict:
-        return {key: _fresh(item) for key, item in cast("dict[Any, Any]", value).items()}
+        return {k: _fresh(v) for k, v in cast("dict[Any, Any]", value).items()} if value else {}
     raise TypeError(f"{kind.__name__} is not of the kinds JSON knows")
 
 

@@ -9,8 +9,7 @@ Stored bytes start with one header byte::
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Generic, TypeVar
@@ -45,8 +44,8 @@ def compress(kind: str, payload: bytes) -> bytes:
     name = b"" if code else _name_bytes(kind)
     # What carries a cipher's name ("msgpack+aes") is encrypted, and does not shrink.
     if len(payload) >= _MIN_COMPRESSED and "+" not in kind:
-        with (_small if len(payload) <= _SMALL else _large).one() as compressor:
-            packed = compressor.compress(payload)
+        compressors = _small if len(payload) <= _SMALL else _large
+        packed = compressors.lend(lambda compressor: compressor.compress(payload))
         if len(packed) < len(payload):
             return bytes([_ZSTD | code]) + name + packed
     return bytes([code]) + name + payload
@@ -67,8 +66,7 @@ def decompress(body: bytes) -> tuple[str, bytes]:
             kind, rest = rest[1 : 1 + rest[0]].decode(), rest[1 + rest[0] :]
         compression = header & 0xF0
         if compression == _ZSTD:
-            with _decompressors.one() as decompressor:
-                return kind, decompressor.decompress(rest)
+            return kind, _decompressors.lend(lambda decompressor: decompressor.decompress(rest))
         if compression == 0:
             return kind, rest
     except (IndexError, KeyError, UnicodeDecodeError, zstandard.ZstdError) as error:
@@ -93,15 +91,14 @@ class _Spares(Generic[T]):
         self._make = make
         self._spare: deque[T] = deque()
 
-    @contextmanager
-    def one(self) -> Generator[T]:
-        """Lend one out."""
+    def lend(self, use: Callable[[T], bytes]) -> bytes:
+        """Let one be used, and return the result."""
         try:
             lent = self._spare.pop()
         except IndexError:
             lent = self._make()
         try:
-            yield lent
+            return use(lent)
         finally:
             self._spare.append(lent)
 

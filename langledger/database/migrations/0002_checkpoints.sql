@@ -145,14 +145,15 @@ END $$;
 --
 -- Which: those that hold the checkpoints p_nss and p_ids, pairwise; or the newest p_limit of
 -- p_checkpoint_ns that begin before p_before; or, with p_channels, of the latter as many as it takes
--- to find each of these delta channels stored whole. p_have are the seqs that the reader has,
+-- to find each of these delta channels stored whole. With p_checkpoint_ns null, those of any namespace
+-- that end last. p_have are the seqs that the reader has,
 -- learned under p_generation; null: it wants no entries.
 CREATE FUNCTION read_checkpoints(
     p_tenant text, p_thread_key uuid, p_generation bigint, p_have int8multirange,
     p_nss text[], p_ids bytea[], p_checkpoint_ns text, p_before bytea, p_limit integer,
     p_channels text[]
 ) RETURNS TABLE (
-    what text, number bigint, name text, id bytea, body bytea, message_id text
+    what text, number bigint, name text, id bytea, last_id bytea, body bytea, message_id text
 ) LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 #variable_conflict use_column
 DECLARE
@@ -166,7 +167,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    RETURN QUERY SELECT 'thread', v_generation, NULL, NULL::bytea, NULL::bytea, NULL;
+    RETURN QUERY SELECT 'thread', v_generation, NULL, NULL::bytea, NULL::bytea, NULL::bytea, NULL;
 
     IF p_ids IS NOT NULL THEN
         SELECT array_agg(s.checkpoint_ns), array_agg(s.first_id) INTO v_nss, v_ids
@@ -179,6 +180,15 @@ BEGIN
                   AND c.checkpoint_ns = w.checkpoint_ns AND c.first_id <= w.checkpoint_id
                 ORDER BY c.first_id DESC LIMIT 1
             ) AS h
+        ) AS s;
+    ELSIF p_checkpoint_ns IS NULL THEN
+        SELECT array_agg(s.checkpoint_ns), array_agg(s.first_id) INTO v_nss, v_ids
+        FROM (
+            SELECT c.checkpoint_ns, c.first_id FROM checkpoint c
+            WHERE c.tenant = p_tenant AND c.thread_key = p_thread_key
+              AND (p_before IS NULL OR c.first_id < p_before)
+            GROUP BY c.checkpoint_ns, c.first_id
+            ORDER BY (array_agg(c.last_id ORDER BY c.last_id DESC))[1] DESC LIMIT p_limit
         ) AS s;
     ELSE
         SELECT array_agg(p_checkpoint_ns), array_agg(s.first_id) INTO v_nss, v_ids
@@ -196,7 +206,7 @@ BEGIN
     END IF;
 
     RETURN QUERY
-    SELECT 'stretch', NULL::bigint, c.checkpoint_ns, c.first_id, c.log, NULL
+    SELECT 'stretch', NULL::bigint, c.checkpoint_ns, c.first_id, c.last_id, c.log, NULL
     FROM unnest(v_nss, v_ids) AS w (checkpoint_ns, first_id)
     JOIN checkpoint c
       ON c.tenant = p_tenant AND c.thread_key = p_thread_key
@@ -216,7 +226,7 @@ BEGIN
         v_wanted := v_wanted - p_have;
     END IF;
     RETURN QUERY
-    SELECT 'entry', e.seq, e.kind, e.digest, e.body, e.message_id
+    SELECT 'entry', e.seq, e.kind, e.digest, NULL::bytea, e.body, e.message_id
     FROM unnest(v_wanted) AS r (r)
     JOIN entry e
       ON e.tenant = p_tenant AND e.thread_key = p_thread_key
