@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from langledger.entries import Entry, Recorded
     from langledger.errors import LangLedgerError
     from langledger.ledger import AsyncLedger, Ledger
+    from langledger.memory.store import LedgerStore
     from langledger.state.records import WorkingState
 
 __version__ = "0.1.0"
@@ -28,6 +29,7 @@ __all__ = [
     "Ledger",
     "LedgerMiddleware",
     "LedgerSaver",
+    "LedgerStore",
     "Recorded",
     "WorkingState",
     "insert_compaction",
@@ -44,6 +46,7 @@ _HOMES = {
     "Ledger": "langledger.ledger",
     "LedgerMiddleware": "langledger.compaction.middleware",
     "LedgerSaver": "langledger.checkpoint",
+    "LedgerStore": "langledger.memory.store",
     "Recorded": "langledger.entries",
     "WorkingState": "langledger.state.records",
     "insert_compaction": "langledger.compaction.insert",

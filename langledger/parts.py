@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias, Unpack
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -24,7 +24,10 @@ from langledger.recall import Recall, resolve
 from langledger.redaction import Redactor, redactor_of
 
 if TYPE_CHECKING:
+    from langgraph.store.base import IndexConfig, TTLConfig
+
     from langledger.checkpoint import LedgerSaver
+    from langledger.memory.store import LedgerStore
 
 __all__ = ["Parts", "Redact", "recall_of"]
 
@@ -92,6 +95,32 @@ class Parts:
         from langledger.checkpoint import LedgerSaver  # noqa: PLC0415 - for those who use it
 
         return LedgerSaver(self._executor, tenant=self._tenant, serde=serde)
+
+    def store(
+        self,
+        *,
+        index: IndexConfig | Mapping[str, Any] | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> LedgerStore:
+        """Return a store on the same connections; see :class:`LedgerStore`.
+
+        Args:
+            index: How items are embedded: ``dims``, ``embed``, ``fields``, ``distance_type``;
+                None: they are found by their words alone.
+            ttl: ``default_ttl``, ``refresh_on_read``, ``sweep_interval_minutes``.
+
+        Raises:
+            ConfigurationError: One of them is not usable.
+        """
+        from langledger.memory.store import LedgerStore  # noqa: PLC0415 - for those who use it
+
+        return LedgerStore(
+            self._executor,
+            tenant=self._tenant,
+            index=index,
+            ttl=ttl,
+            clean=self._redactor.text,
+        )
 
     def middleware(
         self,

@@ -1,1 +1,33 @@
--- Long-term memory: the items of the store, and facts across sessions.
+-- Long-term memory: the items of the store.
+--
+-- Namespaces are arrays in the order of their bytes, so that everything below a prefix is one range
+-- of the key and no sibling is in it.
+
+CREATE TABLE store_item (
+    tenant      text        NOT NULL,
+    namespace   text[]      COLLATE "C" NOT NULL,
+    key         text        COLLATE "C" NOT NULL,
+    item_id     uuid        NOT NULL,  -- a hash of the place, computed by the client
+    value       jsonb       NOT NULL,  -- as langledger.memory.values writes it
+    indexed     boolean     NOT NULL,  -- found by what it says
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    updated_at  timestamptz NOT NULL DEFAULT now(),
+    ttl         interval,              -- time to live since it was last read or written
+    expires_at  timestamptz,           -- an item past it is gone, though its row may still be here
+    PRIMARY KEY (tenant, namespace, key)
+);
+CREATE INDEX store_item_id ON store_item (tenant, item_id);
+CREATE INDEX store_item_expiry ON store_item (tenant, expires_at) WHERE expires_at IS NOT NULL;
+
+-- Pieces of the items' texts, as searches find them.
+CREATE TABLE store_unit (
+    tenant     text      NOT NULL,
+    item_id    uuid      NOT NULL,
+    part       integer   NOT NULL,
+    size       integer   NOT NULL,  -- words
+    terms      text[]    COLLATE "C" NOT NULL,
+    counts     integer[] NOT NULL,  -- how often each term occurs
+    model      text,                -- that made the embedding
+    embedding  halfvec,             -- as long as the model makes them
+    PRIMARY KEY (tenant, item_id, part)
+);

@@ -1,0 +1,249 @@
+"""How items of the store are found by what they say: their texts, terms and vectors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, LiteralString, cast
+from uuid import UUID
+
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import IndexConfig, PutOp
+from langgraph.store.base.embed import ensure_embeddings, get_text_at_path, tokenize_path
+from pgvector import HalfVector
+from psycopg.sql import SQL
+
+from langledger.arguments import check_whole
+from langledger.entries.codec import storable
+from langledger.errors import ConfigurationError
+from langledger.operations import Operation, call
+from langledger.recall.analysis import analyse
+from langledger.recall.units import split
+
+__all__ = ["Indexing", "Unit", "query_terms"]
+
+logger = logging.getLogger("langledger.memory")
+
+_MOST_VECTORS = 64  # of one item; the rest of a very long one is found by its words
+_MOST_TERMS = 64  # of a question
+_LONGEST_QUESTION = 2000  # characters that are embedded
+_WHOLE = "$"
+_SIMILARITY: dict[str, LiteralString] = {
+    "cosine": "1 - (u.embedding <=> %(vector)s)",
+    "l2": "-(u.embedding <-> %(vector)s)",
+    "inner_product": "-(u.embedding <#> %(vector)s)",
+}
+_BEST = {"cosine": 1.0, "l2": 0.0, "inner_product": 0.0}
+_PULL = 0.7  # how far a piece with all words of a question is moved towards the best similarity
+_KNOWN = {"dims", "embed", "fields", "distance_type", "ann_index_config"}
+
+
+@dataclass(slots=True, kw_only=True)
+class Unit:
+    """A piece of an item's text, as it is found.
+
+    Attributes:
+        item_id: The item's number.
+        part: Its place among the item's pieces.
+        text: The piece.
+        vector: Its embedding; None for one that has none.
+    """
+
+    item_id: UUID
+    part: int
+    text: str
+    vector: HalfVector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexing:
+    """What of an item is indexed, and by which model.
+
+    Attributes:
+        embeddings: Embeds texts and questions; None: items are found by their words alone.
+        model: Names the embeddings; vectors of another model are never compared.
+        dims: Length of a vector; None: as the model gives.
+        fields: Paths of the texts in an item's value.
+        distance: ``cosine``, ``l2`` or ``inner_product``.
+        clean: Takes secrets out of a text.
+    """
+
+    embeddings: Embeddings | None = None
+    model: str = ""
+    dims: int | None = None
+    fields: Sequence[str] = (_WHOLE,)
+    distance: str = "cosine"
+    clean: Callable[[str], str] = str
+
+    @classmethod
+    def of(
+        cls, config: IndexConfig | Mapping[str, Any] | None, *, clean: Callable[[str], str] = str
+    ) -> Indexing:
+        """Return the indexing that a store's ``index`` asks for.
+
+        Raises:
+            ConfigurationError: The config has an unknown key, or a value that is not usable.
+        """
+        if config is None:
+            return cls(clean=clean)
+        given = dict(config)
+        unknown = sorted(set(given) - _KNOWN)
+        if unknown:
+            raise ConfigurationError(
+                f"index has unknown keys: {', '.join(unknown)}; the known ones are "
+                f"{', '.join(sorted(_KNOWN))}"
+            )
+        distance: Any = given.get("distance_type", "cosine")
+        if distance not in _SIMILARITY:
+            raise ConfigurationError(
+                f"distance_type must be one of {', '.join(_SIMILARITY)}, not {distance!r:.50}"
+            )
+        embed = given.get("embed")
+        dims = given.get("dims")
+        return cls(
+            embeddings=None if embed is None else _embeddings(embed),
+            model="" if embed is None else _name(embed),
+            dims=None if dims is None else check_whole("dims", dims, least=1, most=16_000),
+            fields=_fields(given.get("fields")),
+            distance=distance,
+            clean=clean,
+        )
+
+    def units(self, item_id: UUID, op: PutOp) -> list[Unit]:
+        """Return the pieces of an item that are to be found; none for ``index=False``."""
+        if op.index is False:
+            return []
+        fields = self.fields if op.index is None else _fields(op.index)
+        texts = [text for field in fields for text in _texts(op.value, field)]
+        pieces = [piece for text in texts for piece in split(storable(self.clean(text)))]
+        return [Unit(item_id=item_id, part=n, text=piece) for n, piece in enumerate(pieces)]
+
+    def embed(self, units: Sequence[Unit]) -> Operation[None]:
+        """Give units their vectors; without them they are found by their words.
+
+        Raises:
+            ConfigurationError: The model's vectors are not as long as ``dims`` says.
+        """
+        chosen = [unit for unit in units if unit.part < _MOST_VECTORS]
+        model = self.embeddings
+        if model is None or not chosen:
+            return
+        texts = [unit.text for unit in chosen]
+        try:
+            vectors = yield from call(
+                lambda: model.embed_documents(texts), lambda: model.aembed_documents(texts)
+            )
+        except Exception as error:  # noqa: BLE001 - any provider's; the items must be kept
+            logger.warning(
+                "%d texts are stored without vectors and found by their words alone until "
+                "reindex(): the embedding failed: %s",
+                len(texts),
+                error,
+            )
+            return
+        if len(vectors) != len(chosen):
+            raise ConfigurationError(
+                f"{self.model} gave {len(vectors)} vectors for {len(chosen)} texts: it must "
+                "give one for each"
+            )
+        for unit, vector in zip(chosen, vectors, strict=True):
+            unit.vector = self._checked(vector)
+
+    def embed_query(self, query: str) -> Operation[HalfVector | None]:
+        """Return the vector of a question, None where there is no model or it failed."""
+        model = self.embeddings
+        if model is None:
+            return None
+        text = storable(query[:_LONGEST_QUESTION])
+        try:
+            vector = yield from call(
+                lambda: model.embed_query(text), lambda: model.aembed_query(text)
+            )
+        except Exception as error:  # noqa: BLE001 - any provider's; words find something still
+            logger.warning("searching by words alone: the question's embedding failed: %s", error)
+            return None
+        return self._checked(vector)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Parameters of a search."""
+        return {"model": self.model, "pull": _PULL, "best": _BEST[self.distance]}
+
+    @property
+    def similarity(self) -> SQL:
+        """The similarity of a unit's vector and the question's, greater for what is closer."""
+        return SQL(_SIMILARITY[self.distance])
+
+    def warn_of(self, strangers: int) -> None:
+        """Tell that pieces have vectors of another model."""
+        logger.warning(
+            "%d pieces of items were embedded by another model than %s and are found by their "
+            "words alone: call reindex() on the store",
+            strangers,
+            self.model,
+        )
+
+    def _checked(self, vector: Sequence[float]) -> HalfVector:
+        if self.dims is not None and len(vector) != self.dims:
+            raise ConfigurationError(
+                f"{self.model} gives vectors of {len(vector)} numbers, and the index says dims="
+                f"{self.dims}: set dims to {len(vector)}, or use the model it was set for"
+            )
+        return HalfVector(list(vector))
+
+
+def query_terms(query: str) -> list[str]:
+    """Return what of a question is looked for, the rarest kinds first."""
+    counts = analyse(storable(query)).counts
+    return sorted(counts, key=lambda term: (-len(term), term))[:_MOST_TERMS]
+
+
+def _embeddings(embed: Any) -> Embeddings:
+    try:
+        return ensure_embeddings(embed)
+    except Exception as error:
+        raise ConfigurationError(
+            f"embed cannot be used: {error} - give LangChain Embeddings, a function of texts, or "
+            "a name such as openai:text-embedding-3-small"
+        ) from error
+
+
+def _name(embed: Any) -> str:
+    if isinstance(embed, str):
+        return embed
+    for attribute in ("model", "model_name", "model_id"):
+        value = getattr(embed, attribute, None)
+        if isinstance(value, str) and value:
+            return f"{type(embed).__name__}:{value}"
+    return getattr(embed, "__qualname__", type(embed).__qualname__)
+
+
+def _fields(fields: Any) -> Sequence[str]:
+    if fields is None:
+        return (_WHOLE,)
+    if isinstance(fields, str) or not isinstance(fields, Sequence):
+        raise ConfigurationError("the fields of an index are a list of paths, such as ['text']")
+    for path in cast("Sequence[Any]", fields):
+        if not isinstance(path, str):
+            raise ConfigurationError(f"a field of an index must be a path, not {path!r:.50}")
+    return list(cast("Sequence[str]", fields))
+
+
+def _texts(value: object, path: str) -> list[str]:
+    """Return the texts at a path; of a whole value, one text that reads well."""
+    if path in ("", _WHOLE):
+        return ["\n".join(_lines(value, ""))]
+    return get_text_at_path(value, tokenize_path(path))
+
+
+def _lines(value: object, name: str) -> list[str]:
+    """Return each leaf of a value as ``name: text``."""
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value)
+        return [line for key, item in fields.items() for line in _lines(item, key)]
+    if isinstance(value, (list, tuple)):
+        return [line for item in cast("Sequence[object]", value) for line in _lines(item, name)]
+    if value is None or value == "":
+        return []
+    return [f"{name}: {value}"]

@@ -1,0 +1,100 @@
+"""Where items of the store are: namespaces, keys, and what lies below a prefix. Pure."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from langgraph.store.base import ListNamespacesOp, MatchCondition, Op, validate_op_namespace
+from psycopg.sql import SQL
+
+from langledger.arguments import check_text, unstorable
+from langledger.errors import ConfigurationError
+from langledger.memory.filters import Condition
+
+__all__ = ["below", "check_namespaces", "dotted", "item_id", "matching", "place_of"]
+
+_LONGEST_PLACE = 1900  # bytes; with the tenant it must fit an index's 2,704
+
+_AT_LEAST = SQL("cardinality(i.namespace) >= {wanted}")
+_FROM_START = SQL("i.namespace[{at}] = {wanted}")
+_FROM_END = SQL("i.namespace[cardinality(i.namespace) - {at}] = {wanted}")
+
+
+def check_namespaces(op: Op) -> None:
+    """See that the labels of an operation can be told apart and stored.
+
+    Raises:
+        InvalidNamespaceError: A label is empty, no string, or holds a period or NUL.
+        ConfigurationError: A label holds what PostgreSQL cannot store.
+    """
+    validate_op_namespace(op)
+    for label in _labels(op):
+        fault = unstorable(label)
+        if fault is not None:
+            raise ConfigurationError(f"the namespace label {label!r:.50} holds {fault}")
+
+
+def place_of(namespace: tuple[str, ...], key: object) -> tuple[str, str]:
+    """Return namespace and key as the statements take them.
+
+    Raises:
+        ConfigurationError: The key is none, or both together are too long for an index.
+    """
+    checked = check_text("key", key)
+    size = sum(len(label.encode()) + 8 for label in namespace) + len(checked.encode())
+    if size > _LONGEST_PLACE:
+        raise ConfigurationError(
+            f"namespace and key take {size} bytes, and {_LONGEST_PLACE} are the most: keep long "
+            "text in the value"
+        )
+    return dotted(namespace), checked
+
+
+def dotted(namespace: tuple[str, ...]) -> str:
+    """Return a namespace as one text; labels hold no period."""
+    return ".".join(namespace)
+
+
+def item_id(namespace: str, key: str) -> UUID:
+    """Return the 16-byte number of the item at a place."""
+    return UUID(bytes=blake2b(f"{namespace}\x00{key}".encode(), digest_size=16).digest())
+
+
+def below(prefix: tuple[str, ...]) -> dict[str, Any]:
+    """Return the bounds of all namespaces that begin with a prefix; None for no bounds."""
+    if not prefix:
+        return {"low": None, "high": None}
+    # Nothing stands between a text and the same with the lowest character after it.
+    return {"low": list(prefix), "high": [*prefix[:-1], prefix[-1] + "\x01"]}
+
+
+def matching(op: ListNamespacesOp) -> Condition:
+    """Return the condition that namespaces must meet, ``*`` standing for any label."""
+    condition = Condition()
+    for match in op.match_conditions or ():
+        _add(condition, match)
+    return condition
+
+
+def _add(condition: Condition, match: MatchCondition) -> None:
+    if match.match_type not in ("prefix", "suffix"):
+        raise ConfigurationError(
+            f"namespaces are matched by prefix or suffix, not {match.match_type!r:.50}"
+        )
+    path = match.path
+    condition.add(_AT_LEAST, wanted=len(path))
+    for index, label in enumerate(path):
+        if label == "*":
+            continue
+        if match.match_type == "prefix":
+            condition.add(_FROM_START, at=index + 1, wanted=label)
+        else:
+            condition.add(_FROM_END, at=len(path) - 1 - index, wanted=label)
+
+
+def _labels(op: Op) -> list[str]:
+    if isinstance(op, ListNamespacesOp):
+        return [label for match in op.match_conditions or () for label in match.path]
+    return list(getattr(op, "namespace", None) or getattr(op, "namespace_prefix", ()))

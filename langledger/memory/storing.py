@@ -1,0 +1,284 @@
+"""Operations of the store: a batch of reads and writes in one round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+
+from langgraph.store.base import (
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+from psycopg.sql import SQL
+
+from langledger.arguments import check_whole
+from langledger.database.queries import load_queries
+from langledger.errors import ConfigurationError
+from langledger.memory.filters import condition_of
+from langledger.memory.indexing import Indexing, Unit, query_terms
+from langledger.memory.places import below, check_namespaces, item_id, matching, place_of
+from langledger.memory.values import dump_json, load_json
+from langledger.operations import Operation, Query, Row, fetch, fetch_all
+from langledger.recall.analysis import analyse
+
+__all__ = ["batch", "check_minutes", "reindex", "sweep"]
+
+_queries = load_queries("langledger.memory")
+
+_PAGE = 200
+_LONGEST_TTL = 60 * 24 * 365 * 1000  # minutes; a thousand years
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Statements of a batch, and what becomes of their rows."""
+
+    results: list[Result]
+    queries: list[Query] = field(default_factory=list[Query])
+    readers: list[Callable[[list[Row]], None] | None] = field(
+        default_factory=list[Callable[[list[Row]], None] | None]
+    )
+
+    def add(self, query: Query, reader: Callable[[list[Row]], None] | None = None) -> None:
+        self.queries.append(query)
+        self.readers.append(reader)
+
+    def run(self) -> Operation[None]:
+        if not self.queries:
+            return
+        found = yield from fetch_all(*self.queries)
+        for rows, reader in zip(found, self.readers, strict=True):
+            if reader is not None:
+                reader(rows)
+
+
+def batch(tenant: str, ops: Sequence[Op], indexing: Indexing) -> Operation[list[Result]]:
+    """Run operations of a store; what is read is what was there before what is written.
+
+    Of several writes to one place the last holds. Embedding is done before, while no
+    connection is held.
+
+    Args:
+        tenant: Whose items they are.
+        ops: As LangGraph's stores take them.
+        indexing: How items are found by what they say.
+
+    Returns:
+        The result of each operation, in order.
+    """
+    for op in ops:
+        check_namespaces(op)
+    plan = _Plan([None] * len(ops))
+    gets: list[tuple[int, GetOp]] = []
+    puts: dict[tuple[str, str], PutOp] = {}
+    for n, op in enumerate(ops):
+        if isinstance(op, GetOp):
+            gets.append((n, op))
+        elif isinstance(op, SearchOp):
+            yield from _plan_search(plan, tenant, n, op, indexing)
+        elif isinstance(op, PutOp):
+            puts[place_of(op.namespace, op.key)] = op
+        else:
+            _plan_namespaces(plan, tenant, n, op)
+    _plan_gets(plan, tenant, gets)
+    yield from _plan_writes(plan, tenant, puts, indexing)
+    yield from plan.run()
+    return plan.results
+
+
+def sweep(tenant: str, *, most: int) -> Operation[int]:
+    """Delete up to ``most`` items that expired; return how many."""
+    rows = yield from fetch(_queries["sweep_items"], tenant=tenant, most=most)
+    return len(rows)
+
+
+def reindex(tenant: str, indexing: Indexing) -> Operation[int]:
+    """Make the units of all items anew; return how many items there are.
+
+    An item that is written meanwhile is left as its writer left it.
+    """
+    done, after = 0, None
+    while True:
+        rows = yield from fetch(_queries["items_after"], tenant=tenant, after=after, limit=_PAGE)
+        for row in rows:
+            op = PutOp(tuple(row["namespace"]), row["key"], load_json(row["value"]))
+            units = indexing.units(row["item_id"], op)
+            yield from indexing.embed(units)
+            if units:
+                number, as_of = row["item_id"], row["updated_at"]
+                held = {"tenant": tenant, "item_id": number, "updated_at": as_of}
+                yield from fetch_all(
+                    Query(_queries["hold_item"], held),
+                    _delete_units(tenant, [number], as_of=as_of),
+                    _put_units(tenant, units, indexing.model, as_of=as_of),
+                )
+        done += len(rows)
+        if len(rows) < _PAGE:
+            return done
+        after = rows[-1]["item_id"]
+
+
+def _plan_gets(plan: _Plan, tenant: str, gets: Sequence[tuple[int, GetOp]]) -> None:
+    if not gets:
+        return
+
+    def read(rows: list[Row]) -> None:
+        for row in rows:
+            plan.results[gets[row["ord"] - 1][0]] = Item(**_fields(row))
+
+    places = [place_of(op.namespace, op.key) for _, op in gets]
+    params = {
+        "tenant": tenant,
+        "namespaces": [namespace for namespace, _ in places],
+        "keys": [key for _, key in places],
+        "refresh": [bool(op.refresh_ttl) for _, op in gets],
+    }
+    plan.add(Query(_queries["get_items"], params), read)
+
+
+def _plan_search(
+    plan: _Plan, tenant: str, n: int, op: SearchOp, indexing: Indexing
+) -> Operation[None]:
+    def read(rows: list[Row]) -> None:
+        if rows and rows[0].get("strangers"):
+            indexing.warn_of(rows[0]["strangers"])
+        plan.results[n] = [_search_item(row) for row in rows]
+
+    condition = condition_of(op.filter)
+    params = {
+        **condition.params,
+        **below(tuple(op.namespace_prefix)),
+        **_page(op),
+        "tenant": tenant,
+        "refresh": bool(op.refresh_ttl),
+    }
+    name = "list_items"
+    if op.query:
+        name = "search_items"
+        vector = yield from indexing.embed_query(op.query)
+        params |= {"terms": query_terms(op.query), "vector": vector, **indexing.params}
+    sql = SQL(_queries[name]).format(condition=condition.sql(), similarity=indexing.similarity)
+    plan.add(Query(sql, params), read)
+
+
+def _plan_namespaces(plan: _Plan, tenant: str, n: int, op: ListNamespacesOp) -> None:
+    def read(rows: list[Row]) -> None:
+        plan.results[n] = [tuple(row["namespace"]) for row in rows]
+
+    depth = None if op.max_depth is None else check_whole("max_depth", op.max_depth)
+    condition = matching(op)
+    params = {**condition.params, **_page(op), "tenant": tenant, "depth": depth}
+    sql = SQL(_queries["list_namespaces"]).format(condition=condition.sql())
+    plan.add(Query(sql, params), read)
+
+
+def _plan_writes(
+    plan: _Plan, tenant: str, puts: Mapping[tuple[str, str], PutOp], indexing: Indexing
+) -> Operation[None]:
+    """Plan deletions and insertions, and what they change of the index."""
+    gone = [place for place, op in puts.items() if op.value is None]
+    kept = {place: op for place, op in puts.items() if op.value is not None}
+    if gone:
+        params = {
+            "tenant": tenant,
+            "namespaces": [n for n, _ in gone],
+            "keys": [k for _, k in gone],
+        }
+        plan.add(Query(_queries["delete_items"], params))
+    if kept:
+        plan.add(Query(_queries["put_items"], {"tenant": tenant, **_written(kept)}))
+    if puts:  # after the items, whose rows are held from then on
+        numbers = [item_id(*place) for place in puts]
+        plan.add(_delete_units(tenant, numbers))
+    units = [unit for place, op in kept.items() for unit in indexing.units(item_id(*place), op)]
+    yield from indexing.embed(units)
+    if units:
+        plan.add(_put_units(tenant, units, indexing.model))
+
+
+def _delete_units(tenant: str, numbers: list[UUID], *, as_of: datetime | None = None) -> Query:
+    params = {"tenant": tenant, "item_ids": numbers, "as_of": as_of}
+    return Query(_queries["delete_units"], params)
+
+
+def _put_units(
+    tenant: str, units: Sequence[Unit], model: str, *, as_of: datetime | None = None
+) -> Query:
+    found = [analyse(unit.text) for unit in units]
+    params = {
+        "tenant": tenant,
+        "model": model,
+        "as_of": as_of,
+        "item_ids": [unit.item_id for unit in units],
+        "parts": [unit.part for unit in units],
+        "sizes": [analysis.size for analysis in found],
+        "terms": [" ".join(analysis.counts) for analysis in found],
+        "counts": [" ".join(map(str, analysis.counts.values())) for analysis in found],
+        "vectors": [unit.vector for unit in units],
+    }
+    return Query(_queries["put_units"], params)
+
+
+def _written(kept: Mapping[tuple[str, str], PutOp]) -> dict[str, Any]:
+    ttls = [op.ttl for op in kept.values()]
+    return {
+        "namespaces": [namespace for namespace, _ in kept],
+        "keys": [key for _, key in kept],
+        "item_ids": [item_id(*place) for place in kept],
+        "values": [_value(op) for op in kept.values()],
+        "indexed": [op.index is not False for op in kept.values()],
+        "seconds": [None if ttl is None else check_minutes("ttl", ttl) * 60 for ttl in ttls],
+    }
+
+
+def _value(op: PutOp) -> str:
+    if not isinstance(op.value, Mapping):
+        raise ConfigurationError(
+            f"an item's value must be a mapping, not a {type(op.value).__name__}: put it under a "
+            "key, such as {'value': ...}"
+        )
+    return dump_json(op.value)
+
+
+def check_minutes(name: str, minutes: object) -> float:
+    """Return a number of minutes.
+
+    Raises:
+        ConfigurationError: It is none, negative, or longer than a thousand years.
+    """
+    if isinstance(minutes, bool) or not isinstance(minutes, (int, float)):
+        fits = False
+    else:
+        fits = 0 <= minutes <= _LONGEST_TTL
+    if not fits:
+        raise ConfigurationError(
+            f"{name} must be a number of minutes from 0 up, not {minutes!r:.50}"
+        )
+    return float(cast("float", minutes))
+
+
+def _page(op: SearchOp | ListNamespacesOp) -> dict[str, int]:
+    return {"limit": check_whole("limit", op.limit), "offset": check_whole("offset", op.offset)}
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    return {
+        "namespace": tuple(row["namespace"]),
+        "key": row["key"],
+        "value": load_json(row["value"]),
+        "created_at": row["created_at"],
+        "updated_at": row["updated_at"],
+    }
+
+
+def _search_item(row: Row) -> SearchItem:
+    return SearchItem(**_fields(row), score=row["score"])
