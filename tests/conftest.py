@@ -71,6 +71,13 @@ def dsn(server_dsn: str, template: str) -> Iterator[str]:
         yield make_conninfo(server_dsn, dbname=name)
 
 
+@pytest.fixture(scope="module")
+def module_dsn(server_dsn: str, template: str) -> Iterator[str]:
+    """A database for all tests of a module, which keep apart by their tenants."""
+    with _new_database(server_dsn, template=template) as name:
+        yield make_conninfo(server_dsn, dbname=name)
+
+
 @pytest.fixture
 def empty_dsn(server_dsn: str) -> Iterator[str]:
     """A fresh database with nothing in it."""

@@ -38,16 +38,24 @@ class Guard(RunnableLambda[Any, Any]):
         viewer: Makes the views.
         step: Name of the compaction in traces and in the graph's drawing; None: it has none.
         replaces: Messages of an update replace the state's; else they are merged.
+        cached: Tells whether the node's output may be given again in place of another run.
     """
 
     def __init__(
-        self, inner: Runnable[Any, Any], viewer: Viewer, *, step: str | None, replaces: bool
+        self,
+        inner: Runnable[Any, Any],
+        viewer: Viewer,
+        *,
+        step: str | None,
+        replaces: bool,
+        cached: Callable[[], bool],
     ) -> None:
         super().__init__(self.invoke, afunc=self.ainvoke, name=inner.get_name())
         self.inner = inner
         self.step = step
         self._viewer = viewer
         self._replaces = replaces
+        self._cached = cached
 
     @property
     def deps(self) -> list[Runnable[Any, Any]]:  # pyright: ignore[reportIncompatibleVariableOverride] - a cached property there
@@ -133,9 +141,8 @@ class Guard(RunnableLambda[Any, Any]):
             if smaller.counted >= prepared.counted:
                 raise
             output = yield from self._send(state, given, messages, send)
-        output, new = without_view(
-            output, viewer.messages_key, Seen(given, messages, self._replaces)
-        )
+        seen = Seen(given, messages, self._replaces, self._cached())
+        output, new = without_view(output, viewer.messages_key, seen)
         yield from record_answer(viewer.compactor, planned, new)
         return output
 

@@ -72,6 +72,8 @@ def insert_compaction(
             viewer,
             step=f"{name}.compaction" if visible else None,
             replaces=replaces,
+            # Asked when it runs: policies may be set after, for all nodes at once.
+            cached=lambda name=name: builder.nodes[name].cache_policy is not None,
         )
         builder.nodes[name] = replace(spec, runnable=guard)
     show_compaction(builder)

@@ -51,11 +51,14 @@ class Seen:
         state: The state's messages, as they are there.
         view: What the node saw instead.
         replaces: Whether the messages of an update replace the state's; else they are merged.
+        cached: Whether what the node gave may be given again in place of another run: then a
+            message without an id must get one each time, or the second replaces the first.
     """
 
     state: Sequence[Any]
     view: Sequence[BaseMessage]
     replaces: bool = False
+    cached: bool = False
 
     def restored(self, given: list[Any], *, replaces: bool = False) -> list[Any]:
         """Return messages a node gave back, with the state's in the place of the view's.
@@ -158,7 +161,7 @@ def _new_in(items: Sequence[Any], seen: Seen) -> list[BaseMessage]:
     new = [item for item in items if id(item) not in known]
     if not all(isinstance(item, BaseMessage) for item in new):
         return []
-    if any(isinstance(item, RemoveMessage) for item in new):
+    if any(isinstance(m, RemoveMessage) or (seen.cached and m.id is None) for m in new):
         return []
     for message in new:
         if message.id is None:
