@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
@@ -31,9 +33,21 @@ def talk(turns: int = 12) -> list[Any]:
     return [*said, HumanMessage("And today?", id="newest")]
 
 
+@pytest.fixture(scope="module")
+def module_database(module_dsn: str) -> Iterator[Database]:
+    with Database(module_dsn) as database:
+        yield database
+
+
 @pytest.fixture
-def ledger(database: Database) -> Ledger:
-    return Ledger(database)
+def ledger(module_database: Database) -> Ledger:
+    return Ledger(module_database, tenant=uuid4().hex)
+
+
+@pytest.fixture
+async def async_ledger(module_dsn: str) -> AsyncIterator[AsyncLedger]:
+    async with AsyncDatabase(module_dsn) as database:
+        yield AsyncLedger(database, tenant=uuid4().hex)
 
 
 def graph_with(ledger: Any, llm_model: Any, node: Any = None, *, saver: Any = None, **options: Any):
@@ -213,21 +227,21 @@ def test_a_function_decides_where_there_is_no_graph(ledger: Ledger) -> None:
     assert "<summary>\nNothing but rain.\n</summary>" in model.sent[0][0].content
 
 
-async def test_a_coroutine_function_decides(async_database: AsyncDatabase) -> None:
-    ledger = AsyncLedger(async_database)
+async def test_a_coroutine_function_decides(async_ledger: AsyncLedger) -> None:
+    ledger = async_ledger
 
     async def review(draft: CompactionDraft) -> bool:
         return False
 
     model = ScriptedModel(script=["It is dry."])
     agent = create_agent(model, [], middleware=[ledger.middleware(window=WINDOW, review=review)])
-    await agent.ainvoke({"messages": talk()}, CONFIG)
-    assert len(model.sent[0]) == len(talk())
+    await agent.ainvoke({"messages": talk(10)}, CONFIG)
+    assert len(model.sent[0]) == len(talk(10))
     assert await ledger.compactions("t") == []
 
 
-async def test_an_awaited_graph_waits_too(async_database: AsyncDatabase) -> None:
-    ledger = AsyncLedger(async_database)
+async def test_an_awaited_graph_waits_too(async_ledger: AsyncLedger) -> None:
+    ledger = async_ledger
     model, summariser = ScriptedModel(script=["It is dry."]), ScriptedModel(script=[ACCOUNT])
 
     async def llm(state: MessagesState) -> dict[str, Any]:
