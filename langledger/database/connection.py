@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,11 +21,10 @@ if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
     from langledger.operations import Row
 
 __all__ = [
-    "StaleConnectionError",
     "address",
-    "check_alive",
     "connect",
     "conninfo",
+    "is_alive",
     "is_starting",
     "load_adapters",
     "options",
@@ -42,10 +42,6 @@ _DEFAULTS: dict[str, str | int] = {
     "keepalives_interval": 10,
     "keepalives_count": 3,
 }
-
-
-class StaleConnectionError(psycopg.OperationalError):
-    """A connection of the pool was closed while nobody used it."""
 
 
 def _parsed(dsn: str) -> dict[str, Any]:
@@ -131,17 +127,24 @@ def load_adapters(dsn: str) -> AdaptersMap:
         return AdaptersMap(connection.adapters)
 
 
-def check_alive(connection: AnyConnection) -> None:
-    """Raise if the server has closed an idle connection; costs no round trip.
+def is_alive(connection: AnyConnection, deadline: float) -> bool:
+    """Tell whether the server has not closed an idle connection; costs no round trip.
 
     Reading what has arrived, without waiting, finds the end of a closed stream. So a
     statement that may not be sent twice goes only to a connection seen alive just before.
 
+    Args:
+        connection: Of the pool, which no statement is running on.
+        deadline: Of the monotonic clock, when to stop looking for one that is alive.
+
     Raises:
-        StaleConnectionError: When it is dead; nothing was sent.
+        psycopg.OperationalError: It is dead, and the time is over; nothing was sent.
     """
     try:
         connection.pgconn.consume_input()  # the server's parting message, if any
         connection.pgconn.consume_input()  # the end of the stream
-    except psycopg.OperationalError as error:
-        raise StaleConnectionError(*error.args) from error
+    except psycopg.OperationalError:
+        if time.monotonic() >= deadline:
+            raise
+        return False
+    return True

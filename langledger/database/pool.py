@@ -144,12 +144,11 @@ class Database(PoolBase):
     def _try(self, statements: Statements, deadline: float) -> list[list[Row]]:
         pool = self._opened()
         try:
-            with pool.connection(timeout=_left(deadline)) as connection:
-                connections.check_alive(connection)
-                return run_batch(connection, statements)
-        except connections.StaleConnectionError:
-            pool.check()  # where one is dead, its neighbours mostly are
-            raise
+            while True:
+                with pool.connection(timeout=_left(deadline)) as connection:
+                    if connections.is_alive(connection, deadline):
+                        return run_batch(connection, statements)
+                # Given back dead, it is replaced; its neighbours are mostly dead too.
         except PoolTimeout as error:
             self._explain(error)
         except psycopg.errors.PipelineAborted as error:
@@ -256,12 +255,10 @@ class AsyncDatabase(PoolBase):
     async def _try(self, statements: Statements, deadline: float) -> list[list[Row]]:
         pool = await self._opened()
         try:
-            async with pool.connection(timeout=_left(deadline)) as connection:
-                connections.check_alive(connection)
-                return await arun_batch(connection, statements)
-        except connections.StaleConnectionError:
-            await pool.check()
-            raise
+            while True:
+                async with pool.connection(timeout=_left(deadline)) as connection:
+                    if connections.is_alive(connection, deadline):
+                        return await arun_batch(connection, statements)
         except PoolTimeout as error:
             await asyncio.to_thread(self._explain, error)
             raise

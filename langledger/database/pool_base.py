@@ -87,15 +87,11 @@ class PoolBase:
     def _attempts(self, batch: Batch) -> Any:
         """Iterate over the tries of a batch.
 
-        A batch that must not run twice is not sent twice: it is tried again only where
-        nothing was sent, or the server undid everything.
+        A batch that must not run twice is not sent twice: it is tried again only where the
+        server undid everything.
         """
         return self._retrying(
-            lambda error: (
-                isinstance(error, connections.StaleConnectionError)
-                or is_rolled_back(error)
-                or (batch.repeatable and is_lost(error))
-            )
+            lambda error: is_rolled_back(error) or (batch.repeatable and is_lost(error))
         )
 
     @contextmanager
