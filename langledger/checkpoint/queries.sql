@@ -159,6 +159,13 @@ DELETE FROM {schema}.checkpoint WHERE tenant = %(tenant)s AND thread_key = %(thr
 DELETE FROM {schema}.entry WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 
 -- name: drop_compactions
+WITH requests AS (
+    DELETE FROM {schema}.compaction_request
+    WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+), drafts AS (
+    DELETE FROM {schema}.compaction_draft
+    WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+)
 DELETE FROM {schema}.compaction WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 
 -- name: drop_thread

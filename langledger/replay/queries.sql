@@ -21,6 +21,9 @@ WITH gone AS (
 ), compactions AS (
     DELETE FROM {schema}.compaction c USING gone g
     WHERE c.tenant = g.tenant AND c.thread_key = g.thread_key
+), requests AS (
+    DELETE FROM {schema}.compaction_request r USING gone g
+    WHERE r.tenant = g.tenant AND r.thread_key = g.thread_key
 )
 SELECT tenant FROM gone
 

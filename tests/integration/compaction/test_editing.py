@@ -15,6 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langledger import AsyncLedger, Ledger
 from langledger.database import AsyncDatabase, Database
 from langledger.errors import ConfigurationError
+from langledger.operations import fetch, run
 from tests.support.scripted import ScriptedModel
 
 WINDOW = 4000
@@ -212,3 +213,17 @@ def test_the_command_line_asks_shows_and_edits(ledger: Ledger, module_dsn: str) 
     assert MINE in model.sent[1][0].content
     for wrong in (("summary", "nobody"), ("compact", "nobody"), ("summary", "t", "--edit", "/no")):
         assert langledger(*wrong).exception is not None
+
+
+def test_a_deleted_thread_leaves_no_request_and_no_draft(ledger: Ledger) -> None:
+    saver, model = ledger.checkpointer(), ScriptedModel(script=["Dry."])
+    agent = agent_with(ledger, model, saver, review=True)
+    assert "__interrupt__" in agent.invoke({"messages": talk()}, CONFIG)
+    ledger.compact("t")
+    saver.delete_thread("t")
+    result = agent.invoke({"messages": [HumanMessage("Hello.")]}, CONFIG)
+    assert "__interrupt__" not in result
+    assert ledger.compactions("t") == []
+    for table in ("compaction_request", "compaction_draft"):
+        count = f"SELECT count(*) FROM {{schema}}.{table} WHERE tenant = %(tenant)s"
+        assert run(fetch(count, tenant=ledger.tenant), ledger.executor) == [{"count": 0}]
