@@ -85,11 +85,9 @@ def summarise_digest(
     return _join(asked, [*told, *rules, *others], droppable, max_tokens)
 
 
-def summarise_requests(
-    digest: Digest, *, max_tokens: int, covered: Container[int] | None = None
-) -> str:
+def summarise_requests(digest: Digest, *, max_tokens: int) -> str:
     """Return what the user asked; see :func:`summarise_digest`."""
-    return _join(_request_lines(digest.requests(covered), max_tokens), [], [], max_tokens)
+    return _join(_request_lines(digest.requests(None), max_tokens), [], [], max_tokens)
 
 
 def _costs(findings: Iterable[Finding]) -> list[int]:

@@ -15,6 +15,7 @@ from langgraph.errors import GraphBubbleUp
 from langledger.arguments import check_whole
 from langledger.compaction import requests
 from langledger.compaction.compactor import Compactor, ModelCall, Prepared, record_answer
+from langledger.compaction.history import state_reader
 from langledger.compaction.host import (
     Host,
     Window,
@@ -23,6 +24,7 @@ from langledger.compaction.host import (
     locate,
     model_name,
     reserved_output,
+    task_of,
     window_of,
 )
 from langledger.compaction.options import CompactionOptions, compactor_of
@@ -30,6 +32,7 @@ from langledger.compaction.telemetry import announce
 from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
 from langledger.operations import Operation, arun, call, run
+from langledger.state.tool import team_tool, update_tool
 from langledger.tokens import usage_total
 
 __all__ = ["LedgerMiddleware"]
@@ -55,6 +58,8 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         user_id: User the threads belong to.
         cwd: The agent's working directory; the working state names files relative to it.
         lookup: Give the agent the tool ``recall_history``, which reads entries back.
+        update_state: Give the agent the tool ``update_state``, and in a project
+            ``read_team_state``.
         compact_tool: Give the agent the tool ``compact_history``, which asks for a compaction.
         options: See :class:`~langledger.compaction.options.CompactionOptions`.
     """
@@ -69,6 +74,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         user_id: str | None = None,
         cwd: str | None = None,
         lookup: bool = True,
+        update_state: bool = True,
         compact_tool: bool = False,
         **options: Unpack[CompactionOptions],
     ) -> None:
@@ -83,9 +89,14 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         executor, locate = ledger.executor, self._locate
         lookup_tools = [lookup_tool(executor, locate)] if lookup else []
         compact_tools = [requests.compact_tool(executor, locate)] if compact_tool else []
-        self.tools: Sequence[BaseTool] = [*lookup_tools, *compact_tools]
+        state_tools = self._state_tools(options.get("project")) if update_state else []
+        self.tools: Sequence[BaseTool] = [*lookup_tools, *state_tools, *compact_tools]
         self.compactor: Compactor = compactor_of(
-            can_look_up=lookup, redactor=ledger.redactor, **options
+            can_look_up=lookup,
+            redactor=ledger.redactor,
+            keeper=ledger.keeper,
+            recalling=ledger.recalling,
+            **options,
         )
         if window is not None:
             check_window(window)
@@ -169,9 +180,17 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             window=window,
             reserved=reserved,
             model_name=model_name(request.model),
+            task_id=task_of(current_config()),
             user_id=self._user_id,
             cwd=self._cwd,
+            model=lambda: _bound(request),
         )
+
+    def _state_tools(self, project: str | None) -> list[BaseTool]:
+        ledger = self._ledger
+        update = update_tool(ledger.executor, self._locate, state_reader(ledger.redactor))
+        team = [team_tool(ledger.executor, ledger.tenant, project)] if project else []
+        return [update, *team]
 
     def _locate(self, config: RunnableConfig, messages: Sequence[BaseMessage]) -> Location:
         if self._thread_id is not None:
@@ -183,6 +202,15 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
 def _with_view(request: _Request, prepared: Prepared) -> _Request:
     view = prepared.view
     return request.override(messages=cast("Any", view.messages), system_message=view.system)
+
+
+def _bound(request: _Request) -> Any:
+    """Return the agent's model as ``create_agent`` is about to call it."""
+    if not request.tools:
+        return request.model.bind(**request.model_settings)
+    return request.model.bind_tools(
+        request.tools, tool_choice=request.tool_choice, **request.model_settings
+    )
 
 
 def _messages_of(response: object) -> list[BaseMessage]:

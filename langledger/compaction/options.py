@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Literal, TypedDict, Unpack, cast
+from typing import Any, Literal, Unpack, cast
 
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from langledger.arguments import check_text
+from langledger.arguments import check_text, check_whole
 from langledger.compaction.compactor import Compactor
 from langledger.compaction.policy import Policy
+from langledger.compaction.recalled import Recaller
 from langledger.compaction.review import Reviewer, review_of
+from langledger.compaction.statekeeping import StateKeeping
 from langledger.compaction.summarise import DEFAULT_PROMPT, Summariser
 from langledger.compaction.triggers import Keep, Trigger, parse_keep, parse_triggers
 from langledger.errors import ConfigurationError
+from langledger.recall import Recall
 from langledger.redaction import Redactor
+from langledger.state.extract.keeper import Keeper
+from langledger.state.options import StateOptions, state_settings
 from langledger.tokens import count_message
 
 __all__ = ["PRESETS", "CompactionOptions", "compactor_of"]
 
 
-class CompactionOptions(TypedDict, total=False):
-    """When to compact, and how; all optional.
+class CompactionOptions(StateOptions, total=False):
+    """When to compact, and how; all optional. Those of the state are in :class:`StateOptions`.
 
     Attributes:
         preset: Other defaults for a kind of work; see :data:`PRESETS`.
@@ -39,7 +44,14 @@ class CompactionOptions(TypedDict, total=False):
             "tokens" | "messages", value)``. Default 20 %.
         model: Writes summaries, an object or a name for ``init_chat_model``; None: the
             extractive summary, which asks no model.
-        summary_prompt: Instruction to the summary model; ``{max_words}`` in it is replaced.
+        summary_prompt: Instruction to the summary model; ``{max_words}`` and ``{messages}`` in
+            it are replaced, other braces are text.
+        summary_output_tokens: Most tokens of one answer of the summary model, its reasoning
+            included. Default: four times what a summary may have.
+        rederive_every: After so many summaries that carried the last one on, the model writes
+            the next from the messages themselves; 0: always. Default 8.
+        cache_aligned: The agent's own model writes the summary on the agent's own messages, so
+            that the provider's cache is hit. Default False.
         token_counter: Size of a list of messages; default: exact for OpenAI's tokeniser,
             calibrated by what the provider reports for others.
         max_summary_tokens: Size limit of a summary. Default 1,500.
@@ -47,6 +59,9 @@ class CompactionOptions(TypedDict, total=False):
         max_pinned_tokens: Size limit of what is pinned. Default 1,000.
         keep_files: How many of the files used last the view always names. Default 0.
         target: Share of (window - reserved output) a compaction aims to go below. Default 0.45.
+        recall: Bring what is out of view back where it is sure to help. Default True.
+        max_recalled_tokens: Most that is brought before one message; in a small window at most
+            a tenth of it. Default 1,500.
         review: Ask a person before a compaction is applied: True, by an interrupt of the graph;
             or a function of the :class:`~langledger.compaction.review.CompactionDraft`.
             Default False.
@@ -59,12 +74,17 @@ class CompactionOptions(TypedDict, total=False):
     keep: float | Keep
     model: BaseChatModel | str | None
     summary_prompt: str
+    summary_output_tokens: int
+    rederive_every: int
+    cache_aligned: bool
     token_counter: Callable[[Sequence[BaseMessage]], int] | None
     max_summary_tokens: int
     max_state_tokens: int
     max_pinned_tokens: int
     keep_files: int
     target: float
+    recall: bool
+    max_recalled_tokens: int
     review: bool | Reviewer
 
 
@@ -86,7 +106,12 @@ _OF_THE_POLICY = (
 
 
 def compactor_of(
-    *, can_look_up: bool, redactor: Redactor | None = None, **options: Unpack[CompactionOptions]
+    *,
+    can_look_up: bool,
+    redactor: Redactor | None = None,
+    keeper: Keeper | None = None,
+    recalling: Recall | None = None,
+    **options: Unpack[CompactionOptions],
 ) -> Compactor:
     """Return a compactor that works as the options say.
 
@@ -103,6 +128,9 @@ def compactor_of(
         model=_model(chosen.get("model")),
         prompt=check_text("summary_prompt", chosen.get("summary_prompt", DEFAULT_PROMPT)),
         max_tokens=policy.max_summary_tokens,
+        max_output=_whole(chosen, "summary_output_tokens", least=100),
+        rederive_every=check_whole("rederive_every", chosen.get("rederive_every", 8)),
+        cache_aligned=_switch(chosen, "cache_aligned"),
         redactor=redactor or Redactor(),
     )
     count = _counter(chosen.get("token_counter"))
@@ -112,6 +140,12 @@ def compactor_of(
         can_look_up=can_look_up,
         count=count,
         review=review_of(chosen.get("review")),
+        recaller=_recaller(chosen, recalling),
+        state=StateKeeping(
+            settings=state_settings(chosen, model=_model),
+            keeper=keeper,
+            redactor=redactor or Redactor(),
+        ),
     )
 
 
@@ -128,6 +162,25 @@ def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     if preset not in PRESETS:
         raise ConfigurationError(f"preset must be {' or '.join(PRESETS)}, not {preset!r}")
     return {**PRESETS[preset], **options}
+
+
+def _recaller(chosen: Mapping[str, Any], recalling: Recall | None) -> Recaller | None:
+    size = check_whole("max_recalled_tokens", chosen.get("max_recalled_tokens", 1500))
+    if not _switch(chosen, "recall", default=True) or recalling is None:
+        return None
+    return Recaller(recalling=recalling, max_tokens=size)
+
+
+def _whole(chosen: Mapping[str, Any], name: str, *, least: int) -> int | None:
+    value = chosen.get(name)
+    return None if value is None else check_whole(name, value, least=least)
+
+
+def _switch(chosen: Mapping[str, Any], name: str, *, default: bool = False) -> bool:
+    value = chosen.get(name, default)
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{name} must be True or False, not {value!r}")
+    return value
 
 
 def _model(name: object) -> BaseChatModel | None:

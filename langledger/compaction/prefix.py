@@ -7,7 +7,7 @@ messages are those of the call before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,12 +38,12 @@ class Prefix:
     """The call the agent is about to make.
 
     Attributes:
-        model: The agent's model as it is called, its tools bound.
+        model: Gives the agent's model as it is called, its tools bound.
         system: The view's system message.
         messages: The view before it is compacted.
     """
 
-    model: Any
+    model: Callable[[], Any]
     system: SystemMessage | None
     messages: Sequence[BaseMessage]
 
@@ -83,7 +83,7 @@ def account_on_prefix(
         messages = [*system, *prefix.messages, HumanMessage(instruction + again)]
         asked.calls += 1
         try:
-            answer = yield from complete(prefix.model, messages, HIDDEN)
+            answer = yield from complete(prefix.model(), messages, HIDDEN)
         except Exception as error:  # noqa: BLE001 - whatever the provider raises, the agent goes on
             reason = storable(f"{type(error).__name__}: {redactor.text(str(error))[:200]}")
         else:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from langchain_core.messages import BaseMessage, SystemMessage
 
+from langledger.compaction.brought import Brought
 from langledger.compaction.handles import recent_files
 from langledger.compaction.material import Material
 from langledger.compaction.pins import Pin, Pinned, hidden_pins, pins_of, render_pins
@@ -17,13 +18,13 @@ from langledger.compaction.prefix import Prefix
 from langledger.compaction.records import CompactionReport, commit, cut_of, latest_query
 from langledger.compaction.review import Review, revised
 from langledger.compaction.session import Session, View
+from langledger.compaction.statekeeping import Around, StateKeeping
 from langledger.compaction.summarise import Summariser, Summary, summarise
 from langledger.compaction.triggers import Due
 from langledger.compaction.view import Cut, render_head
 from langledger.entries import Location
 from langledger.entries.ranges import Ranges
 from langledger.operations import Operation, Row, fetch
-from langledger.state.render import render_state
 from langledger.tokens import count_text
 
 __all__ = ["ModelCall", "Prepared", "Step", "follow"]
@@ -51,7 +52,8 @@ class ModelCall:
         task_id: Task the messages belong to.
         user_id: User the thread belongs to.
         cwd: The agent's working directory, to which paths are made relative.
-        model: What makes the call, its tools bound; needed for summaries on the agent's prefix.
+        core: Core knowledge of the project, shown with the system message.
+        model: Gives what makes the call, its tools bound, for summaries on the agent's prefix.
     """
 
     location: Location
@@ -64,7 +66,8 @@ class ModelCall:
     task_id: str | None = None
     user_id: str | None = None
     cwd: str | None = None
-    model: Any = None
+    core: SystemMessage | None = None
+    model: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class Prepared:
         counted: The same by our own counter, uncalibrated.
         report: The compaction that was made, if one was.
         warning: Why a compaction that was due was not made.
+        brought: What was recalled for this call, where that was due.
     """
 
     view: View
@@ -84,6 +88,7 @@ class Prepared:
     counted: int
     report: CompactionReport | None = None
     warning: str | None = None
+    brought: Brought | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -102,6 +107,7 @@ class Step:
         due: What set it off.
         below: Size by our counter to go under, where the provider refused the view.
         review: Asks a person before it is applied.
+        state: Keeps the working state complete.
     """
 
     call: ModelCall
@@ -115,6 +121,8 @@ class Step:
     due: Due
     below: int | None = None
     review: Review | None = None
+    state: StateKeeping = field(default_factory=StateKeeping)
+    _around: Around = field(default_factory=Around)
     _started: float = field(default_factory=time.perf_counter)
     _rendered: str | None = None
     _pins: list[Pin] = field(default_factory=list[Pin])
@@ -123,6 +131,8 @@ class Step:
     def run(self) -> Operation[Prepared]:
         """Compact and commit; the view stays as it is where nothing would be gained."""
         self._pins = yield from pins_of(self.call.location)
+        location, cwd = self.call.location, self.call.cwd
+        self._around = yield from self.state.catch_up(location, self.session, cwd=cwd)
         previous = self.session.cut
         made = (yield from self._held()) or (yield from self._made())
         if not isinstance(made, str) and self.review is not None:
@@ -263,7 +273,7 @@ class Step:
     @property
     def _state_text(self) -> str:
         if self._rendered is None:
-            rendered = render_state(self.session.state, max_tokens=self._caps[1], count=count_text)
+            rendered = self._around.render(self.session.state, max_tokens=self._caps[1])
             self._rendered = self._old.edits.on_state(rendered)
         return self._rendered
 
@@ -414,6 +424,7 @@ class Step:
             clipped=len(cut.clipped) + len(cut.clipped_args),
             summary_tokens=count_text(cut.summary),
             state_tokens=count_text(cut.shown_state),
+            world=list(self._around.world),
             pinned=self._pinned.shown,
             pins_dropped=len(self._pinned.dropped),
             summariser=summary.kind,

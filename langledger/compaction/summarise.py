@@ -102,7 +102,8 @@ def _account(
 ) -> Operation[Account | None]:
     """Return the model's account, or None where there is no model or it gave nothing usable."""
     limit = int(summariser.max_tokens * _ACCOUNT_SHARE)
-    if summariser.cache_aligned and material.prefix is not None and material.covered.spans:
+    fresh = summariser.model is not None and material.account.folds >= summariser.rederive_every
+    if material.prefix is not None and material.covered.spans and not fresh:
         account = yield from _on_prefix(material.prefix, material, summariser, limit, summary)
         if account is not None or summariser.model is None:
             return account
@@ -140,10 +141,11 @@ def _writer(
         tenant=material.location.tenant,
         model=summariser.model,
         prompt=_prompt(summariser, sizes.account),
-        requests=summarise_requests(digest, max_tokens=sizes.requests, covered=material.covered),
+        # Those that stay in view too: without the task no part of the work can be told.
+        requests=summarise_requests(digest, max_tokens=sizes.requests),
         sizes=sizes,
         max_output=summariser.max_output or max(sizes.account * 4, 2_048),
-        refs=set(material.covered),
+        refs={*material.covered, *digest.said()},
         said=digest.said(),
         redactor=summariser.redactor,
         asked=asked,
@@ -163,7 +165,7 @@ def _on_prefix(
         prompt=_prompt(summariser, limit),
         covered=(yield from material.pairs(new, summariser.redactor)),
         max_tokens=limit,
-        refs=set(material.covered),
+        refs={*material.covered, *digest.said()},
         said=digest.said(),
     )
     text = yield from account_on_prefix(prefix, wanted, summariser.redactor, summary.asked)

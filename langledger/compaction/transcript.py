@@ -2,7 +2,7 @@
 
 A model that is given the turns themselves tends to continue them. So it gets one text in
 which every message is headed by its number and role, calls are text, results are cut,
-and media are named but not included.
+media are named but not included, and what a log says again and again is said once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from langledger.compaction.repeats import Repeats, without_repeats
 from langledger.errors import ConfigurationError
 from langledger.tokens import count_text, count_texts, cut_text, truncate_text
 from langledger.tokens.blocks import as_json
@@ -142,10 +143,15 @@ class _Entry:
 
 
 def _entries(messages: Iterable[tuple[int, BaseMessage]], limit: int) -> Iterator[_Entry]:
+    repeats = Repeats()
     for seq, message in messages:
         if is_request(message) and (aside := injected_text(message)):
             yield _entry(seq, _NOTE, truncate_text(aside, limit))
-        yield _entry(seq, _role(message), _body(message, limit))
+        if isinstance(message, ToolMessage):
+            said = repeats.shortened(seq, without_repeats(readable_text(message)))
+            yield _entry(seq, _role(message), truncate_text(said, limit))
+        else:
+            yield _entry(seq, _role(message), _body(message, limit))
 
 
 def _entry(seq: int, role: str, body: str) -> _Entry:
