@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 from langledger.compaction.overflow import overflow_of, room_below
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.policy import Policy, Room
+from langledger.compaction.recalled import Recaller
 from langledger.compaction.records import applicable
 from langledger.compaction.requests import answer_request, news_query, split_news
 from langledger.compaction.review import Review
@@ -46,6 +47,7 @@ class Compactor:
         can_look_up: Whether the agent has a tool that reads entries.
         count: Size of a message in tokens.
         review: Asks a person about each compaction before it is applied.
+        recaller: Brings what is out of view back where it is sure to help; None: nothing does.
     """
 
     policy: Policy = field(default_factory=Policy)
@@ -53,6 +55,7 @@ class Compactor:
     can_look_up: bool = False
     count: Callable[[BaseMessage], int] = count_message
     review: Review | None = None
+    recaller: Recaller | None = None
     _sessions: Sessions = field(default_factory=Sessions)
     _calibrations: dict[str, Calibration] = field(default_factory=dict[str, Calibration])
     _windows: dict[str, int] = field(default_factory=dict[str, int])  # that providers told of
@@ -104,6 +107,10 @@ class Compactor:
         if asked:
             yield from answer_request(call.location)
             session.asked = False
+        if self.recaller is not None and below is None:
+            prepared = yield from self.recaller.bring(
+                call, session, prepared, lambda: self._measure(call, session)
+            )
         self._sessions.put(call.location, session)
         # A provider's report alone is no reason to refuse a call that fits by our own count.
         if min(prepared.tokens, self._calibration(call).apply(prepared.counted)) > call.window:
@@ -198,6 +205,8 @@ class Compactor:
             cut = yield from applicable(call.location, session.tracked)
             if cut is not None:
                 session.adopt(cut)
+        if self.recaller is not None:
+            yield from self.recaller.restore(call, session)
         return session
 
     def _measure(self, call: ModelCall, session: Session) -> Prepared:

@@ -16,6 +16,7 @@ from langledger.arguments import check_whole
 from langledger.entries import Location
 from langledger.errors import ConfigurationError, WindowUnknownError
 from langledger.operations import Executor
+from langledger.recall import Recall
 from langledger.redaction import Redactor
 
 __all__ = [
@@ -50,6 +51,11 @@ class Host(Protocol):
     @property
     def redactor(self) -> Redactor:
         """Takes secrets out of summaries and state."""
+        ...
+
+    @property
+    def recalling(self) -> Recall:
+        """Searches what was recorded."""
         ...
 
 

@@ -62,7 +62,12 @@ class Viewer:
         size = window_of(llm, window)
         return cls(
             host=host,
-            compactor=compactor_of(can_look_up=lookup, redactor=host.redactor, **options),
+            compactor=compactor_of(
+                can_look_up=lookup,
+                redactor=host.redactor,
+                recalling=host.recalling,
+                **options,
+            ),
             window=size,
             reserved=reserved_output(llm, size),
             model=model_name(llm),

@@ -131,3 +131,16 @@ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND message_id = %(mes
   AND kind = 'message'
 ORDER BY seq DESC
 LIMIT 1
+
+-- name: brought
+SELECT seq, body FROM {schema}.brought
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
+
+-- name: bring
+INSERT INTO {schema}.brought (tenant, thread_key, scope, seq, body)
+VALUES (%(tenant)s, %(thread_key)s, %(scope)s, %(seq)s, %(body)s)
+ON CONFLICT (tenant, thread_key, scope, seq) DO UPDATE SET body = excluded.body
+
+-- name: unbring
+DELETE FROM {schema}.brought
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s AND seq = %(seq)s

@@ -36,6 +36,7 @@ from langledger.compaction.view import (
     shown_messages,
 )
 from langledger.entries import Location
+from langledger.entries.ranges import Ranges
 from langledger.redaction import Redactor
 from langledger.state.fold import StateFold
 from langledger.state.records import WorkingState
@@ -76,6 +77,8 @@ class Session:
     asked: bool = False  # a compaction is wanted whatever the size
     highest: int = 0  # the newest compaction of the thread, whether it applies here or not
     tracked: list[Tracked] = field(default_factory=list[Tracked])
+    brought: dict[int, BaseMessage] = field(default_factory=dict[int, BaseMessage])
+    recalled_for: int = 0  # the user's message that was last searched for
     usage_after: int = 0  # reports up to this entry were made of another history
     settled: int = 0  # size after the last compaction, or when one was found to gain nothing
     settled_usable: int = 0  # the room there was then
@@ -151,6 +154,35 @@ class Session:
         """The working state after the newest message."""
         return self._fold.state
 
+    def show_brought(self, brought: dict[int, BaseMessage]) -> None:
+        """Show these messages, each before the user's message it was recalled for."""
+        if brought == self.brought:
+            return
+        self.brought = brought
+        self.recalled_for = max(self.recalled_for, *brought, 0)
+        self._regroup()
+        self._render()
+
+    def _shown(self, unit: Unit) -> list[BaseMessage]:
+        before = self.brought.get(unit.head.seq)
+        shown_now = shown_messages(unit, self.cut)
+        return shown_now if before is None else [before, *shown_now]
+
+    @property
+    def newest_request(self) -> Tracked | None:
+        """What the user said last."""
+        return next((item for item in reversed(self.tracked) if is_request(item.message)), None)
+
+    @property
+    def hidden(self) -> Ranges:
+        """The entries of this history that the view does not show whole."""
+        if self.cut is None:
+            return Ranges()
+        cut = self.cut
+        whole = {item.seq for unit in self._units for item in unit.members}
+        whole -= {*cut.masked, *cut.clipped, *cut.clipped_args}
+        return Ranges.of(seq for seq in {*cut.history, *self.present} if seq not in whole)
+
     @property
     def units(self) -> list[Unit]:
         """The units in view, oldest first."""
@@ -198,7 +230,7 @@ class Session:
             if isinstance(unit.head.message, SystemMessage) and self._is_first(unit):
                 systems.append(unit.head.message)
                 continue
-            for message in shown_messages(unit, self.cut):
+            for message in self._shown(unit):
                 messages.append(message)
                 tokens += self._tokens(message, unit)
         if messages and isinstance(messages[0], AIMessage):  # some providers take no such request
@@ -240,6 +272,7 @@ class Session:
         if answer.seq <= after or _is_of_another(answer.message, model):
             return None
         since = sum(self.shown_tokens(item) for item in self.tracked[self._usage_at + 1 :])
+        since += sum(self.count(m) for seq, m in self.brought.items() if seq > answer.seq)
         anchored = (usage_total(cast("AIMessage", answer.message)) or 0) + since
         least, most = _PLAUSIBLE_USAGE
         return anchored if least * counted <= anchored <= most * counted else None
@@ -269,7 +302,7 @@ class Session:
             if isinstance(unit.head.message, SystemMessage) and self._is_first(unit):
                 self._systems.append(unit.head.message)
                 continue
-            for message in shown_messages(unit, self.cut):
+            for message in self._shown(unit):
                 self._rendered.append(message)
                 self._rendered_tokens += self._tokens(message, unit)
 

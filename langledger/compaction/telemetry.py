@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from langledger.compaction.brought import Brought
 from langledger.compaction.step import Prepared
 from langledger.telemetry import record_span
 
@@ -21,6 +22,8 @@ def announce(prepared: Prepared, write: Callable[[Any], None] | None) -> None:
         prepared: What the model is to be sent.
         write: Writes to ``stream_mode="custom"``: ``{"langledger": {"compaction": report}}``.
     """
+    if prepared.brought is not None:
+        _announce_recall(prepared.brought, write)
     if prepared.warning is not None:
         logger.warning("compaction was due but not made: %s", prepared.warning)
         if write is not None:
@@ -41,4 +44,21 @@ def announce(prepared: Prepared, write: Callable[[Any], None] | None) -> None:
         prepared.report.tokens_before,
         prepared.report.tokens_after,
         prepared.report.summariser,
+    )
+
+
+def _announce_recall(brought: Brought, write: Callable[[Any], None] | None) -> None:
+    if brought.failed:
+        logger.warning("the call goes ahead without recall: %s", "; ".join(brought.reasons))
+    if write is not None:
+        write({"langledger": {"recall": brought.as_event()}})
+    record_span(
+        "langledger.recall",
+        {
+            "langledger.recalled_entries": len(brought.entries),
+            "langledger.recalled_tokens": brought.tokens,
+            "langledger.confidence": brought.confidence,
+            "langledger.failed": brought.failed,
+        },
+        seconds=brought.seconds,
     )

@@ -31,3 +31,13 @@ CREATE TABLE store_unit (
     embedding  halfvec,             -- as long as the model makes them
     PRIMARY KEY (tenant, item_id, part)
 );
+
+-- What was recalled for a user's message and shown before it, so that every process shows the same.
+CREATE TABLE brought (
+    tenant      text   NOT NULL,
+    thread_key  uuid   NOT NULL,
+    scope       text   NOT NULL,
+    seq         bigint NOT NULL,  -- the user's message
+    body        text   NOT NULL,
+    PRIMARY KEY (tenant, thread_key, scope, seq)
+);

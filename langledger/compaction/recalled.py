@@ -1,0 +1,195 @@
+"""What is brought back into a view unasked, before the user's newest message, where it will help.
+
+Looked for when the user has said something new, and after a compaction, in what the view does
+not show. What was brought stays where it is until the next compaction, so that the prefix of the
+calls that follow is the same, in this process and in every other.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from psycopg.sql import SQL, Composed
+
+from langledger.compaction.brought import Brought, brought_message
+from langledger.compaction.pairing import Tracked
+from langledger.compaction.records import multirange
+from langledger.compaction.session import Session
+from langledger.compaction.step import ModelCall, Prepared
+from langledger.database.queries import load_queries
+from langledger.entries.codec import storable
+from langledger.entries.log import thread_key
+from langledger.errors import LangLedgerError
+from langledger.operations import Operation, fetch
+from langledger.recall import Hit, Recall, SearchRequest
+from langledger.tokens import count_text, truncate_text
+
+__all__ = ["FactSource", "Recaller"]
+
+logger = logging.getLogger("langledger.compaction")
+
+_queries = load_queries("langledger.compaction")
+
+_MARKS = re.compile(r"<(?=/?\s*recalled-history)", re.IGNORECASE)
+_HITS = 8
+_LONGEST_HIT = 300  # tokens
+_LEAST = 60  # tokens; less is not worth a message
+_FULL = 0.85  # share of the room that what is brought may fill it to
+
+FactSource: TypeAlias = "Callable[[ModelCall, str], Operation[Sequence[str]]]"
+"""Gives lines that are known of the user and bear on a question, best first."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Recaller:
+    """Brings what was recorded into the view.
+
+    Attributes:
+        recalling: What searches.
+        max_tokens: Most that is brought before one message.
+        facts: Where long-term facts of the user are; None: none.
+    """
+
+    recalling: Recall
+    max_tokens: int = 1500
+    facts: FactSource | None = field(default=None)
+
+    def restore(self, call: ModelCall, session: Session) -> Operation[None]:
+        """Show a session that was opened anew what was brought into it before."""
+        rows = yield from fetch(
+            _queries["brought"], **call.location.keys, scope=call.location.scope
+        )
+        present = {item.seq for item in session.tracked}
+        session.show_brought(
+            {
+                row["seq"]: brought_message(row["seq"], row["body"])
+                for row in rows
+                if row["seq"] in present
+            }
+        )
+
+    def bring(
+        self, call: ModelCall, session: Session, prepared: Prepared, measure: Callable[[], Prepared]
+    ) -> Operation[Prepared]:
+        """Return the call with what bears on the user's newest message, where that is due.
+
+        Whatever goes wrong, the call goes ahead without it.
+        """
+        compacted = prepared.report is not None
+        request = session.newest_request
+        if request is None or not (compacted or session.at_turn):
+            return prepared
+        if session.recalled_for == request.seq and not compacted:
+            return prepared
+        started = time.perf_counter()
+        try:
+            found = yield from self._find(call, session, request, self._room(call, prepared))
+            text, brought = found
+            yield from self._keep(call, session, request.seq, text)
+        except Exception as error:  # a search must not cost the user the answer
+            if not isinstance(error, LangLedgerError):
+                logger.exception("recall before a model call failed")
+            brought = Brought(message=request.seq, reasons=(str(error),), failed=True)
+        session.recalled_for = request.seq
+        brought = replace(brought, seconds=round(time.perf_counter() - started, 4))
+        after = measure()
+        grown = after.counted - prepared.counted
+        return replace(
+            prepared,
+            view=after.view,
+            counted=after.counted,
+            tokens=prepared.tokens + grown,
+            brought=brought,
+        )
+
+    def _room(self, call: ModelCall, prepared: Prepared) -> int:
+        usable = call.window - call.reserved
+        return min(self.max_tokens, usable // 10, int(usable * _FULL) - prepared.tokens)
+
+    def _find(
+        self, call: ModelCall, session: Session, request: Tracked, room: int
+    ) -> Operation[tuple[str, Brought]]:
+        query = request.message.text
+        nothing = Brought(message=request.seq)
+        if room < _LEAST:
+            return "", replace(nothing, reasons=("there is no room for what might be recalled",))
+        known = (yield from self.facts(call, query)) if self.facts is not None else ()
+        facts = _within([f"- {fact}" for fact in known], room)
+        room -= sum(map(count_text, facts))
+        hits, confidence, reasons = yield from self._search(call, session, query)
+        chosen = _fitting(hits, room)
+        lines = [*facts, *(_line(hit) for hit in sorted(chosen, key=_place))]
+        if not lines:
+            return "", replace(nothing, confidence=confidence, reasons=reasons)
+        text = "\n\n".join(lines)
+        return text, replace(
+            nothing,
+            entries=tuple(dict.fromkeys(hit.entry_id for hit in chosen)),
+            facts=len(facts),
+            tokens=count_text(text),
+            confidence=confidence,
+            reasons=reasons,
+        )
+
+    def _search(
+        self, call: ModelCall, session: Session, query: str
+    ) -> Operation[tuple[Sequence[Hit], float, tuple[str, ...]]]:
+        hidden = session.hidden
+        if not len(hidden):
+            return (), 0.0, ("the view shows everything",)
+        location = call.location
+        request = SearchRequest(
+            query=query,
+            k=_HITS,
+            spaces=[thread_key(location.tenant, location.thread_id)],
+            within=Composed([SQL("%(out_of_view)s::int8multirange @> u.ref")]),
+            params={"out_of_view": multirange(hidden)},
+            touch=False,
+        )
+        found = yield from self.recalling.search(request)
+        hits = found.hits if found.gate.inject else ()
+        return hits, found.gate.confidence, found.gate.reasons
+
+    def _keep(self, call: ModelCall, session: Session, seq: int, text: str) -> Operation[None]:
+        place = {**call.location.keys, "scope": call.location.scope, "seq": seq}
+        body = storable(text)
+        if text:
+            yield from fetch(_queries["bring"], **place, body=body)
+            session.show_brought({**session.brought, seq: brought_message(seq, body)})
+        elif seq in session.brought:
+            yield from fetch(_queries["unbring"], **place)
+            session.show_brought({n: m for n, m in session.brought.items() if n != seq})
+
+
+def _fitting(hits: Sequence[Hit], room: int) -> list[Hit]:
+    chosen: list[Hit] = []
+    for hit in hits:
+        size = count_text(_line(hit))
+        if size <= room:
+            chosen.append(hit)
+            room -= size
+    return chosen
+
+
+def _within(lines: Sequence[str], room: int) -> list[str]:
+    chosen: list[str] = []
+    for line in lines:
+        size = count_text(line)
+        if size <= room:
+            chosen.append(_MARKS.sub("\u2039", line))
+            room -= size
+    return chosen
+
+
+def _line(hit: Hit) -> str:
+    text = _MARKS.sub("\u2039", truncate_text(hit.text, _LONGEST_HIT))
+    return f"#{hit.entry_id} ({hit.role}): {text}"
+
+
+def _place(hit: Hit) -> tuple[int, int]:
+    return hit.entry_id, hit.part

@@ -1,0 +1,184 @@
+"""What left the view comes back where the user asks for it: in a real agent, on a real PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langledger import Ledger
+from langledger.compaction.validity import provider_problems
+from langledger.database import Database
+from langledger.errors import EmbeddingError
+from langledger.recall import RECALLED, Embedder, Recall
+from tests.support.scripted import ScriptedModel
+
+WINDOW = 4000
+FACT = "The retry budget of parameter-301-61 is 4817 milliseconds, measured on the staging cluster."
+QUESTION = "What is the retry budget of parameter-301-61?"
+CHATTER = "We talked about the weather in general and about nothing else that matters much. " * 9
+
+
+@tool
+def look(where: str) -> str:
+    """Look somewhere."""
+    return f"nothing special in {where}"
+
+
+def looking(n: int) -> AIMessage:
+    call = {"name": "look", "args": {"where": f"place {n}"}, "id": f"look-{n}"}
+    return AIMessage("I shall look.", tool_calls=[call])
+
+
+class Talk:
+    """A conversation with an agent whose early part leaves the view."""
+
+    def __init__(self, ledger: Ledger, **options: Any) -> None:
+        self.model = ScriptedModel(script=["Noted."])
+        self.checkpointer = InMemorySaver()
+        self.events: list[dict[str, Any]] = []
+        self.start(ledger, **options)
+
+    def start(self, ledger: Ledger, **options: Any) -> None:
+        """Begin with middleware that remembers nothing, as a new process does."""
+        self.agent = create_agent(
+            self.model,
+            [look],
+            middleware=[ledger.middleware(window=WINDOW, **options)],
+            checkpointer=self.checkpointer,
+        )
+
+    def say(self, text: str, *answers: AIMessage | str) -> list[list[BaseMessage]]:
+        """Say something, and return the views that the model was sent."""
+        return self.run([HumanMessage(text)], *answers)
+
+    def run(self, messages: list[BaseMessage], *answers: Any) -> list[list[BaseMessage]]:
+        before = len(self.model.sent)
+        if answers:
+            self.model.script = [*["Noted."] * before, *answers]
+        config = {"configurable": {"thread_id": "t1"}}
+        for event in self.agent.stream({"messages": messages}, config, stream_mode="custom"):
+            self.events.append(event["langledger"])
+        return self.model.sent[before:]
+
+    def forget_the_beginning(self) -> None:
+        early: list[BaseMessage] = [HumanMessage(FACT)]
+        for n in range(18):
+            early += [AIMessage("Noted."), HumanMessage(f"Part {n}. {CHATTER}")]
+        [view] = self.run(early)
+        assert not any(m.content == FACT for m in view)
+
+
+def brought(view: list[BaseMessage]) -> list[int]:
+    return [at for at, m in enumerate(view) if m.additional_kwargs.get(RECALLED)]
+
+
+@pytest.fixture
+def ledger(database: Database) -> Iterator[Ledger]:
+    made = Ledger(database, tenant="acme")
+    yield made
+    made.recalling.close()
+
+
+def test_an_exact_answer_comes_back_before_the_question(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=100)
+    talk.forget_the_beginning()
+    first, second, third = talk.say(QUESTION, looking(1), looking(2), "4817")
+    [at] = brought(first)
+    assert "4817 milliseconds" in first[at].text
+    assert "#1 (human)" in first[at].text
+    assert first[at + 1].content == QUESTION  # right before the newest user message
+    assert provider_problems(first) == provider_problems(third) == []
+    assert second[: len(first)] == first  # the prefix is stable within the turn
+    assert third[: len(second)] == second
+    told = [event["recall"] for event in talk.events if "recall" in event][-1]
+    assert 1 in told["entries"]
+    assert 0 < told["tokens"] <= 1500
+    assert not told["failed"]
+    assert f"langledger-recalled-{told['message']}" == first[at].id
+
+
+def test_it_stays_in_the_turns_that_follow_and_in_a_new_process(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=100)
+    talk.forget_the_beginning()
+    [view] = talk.say(QUESTION)
+    [after] = talk.say("Thanks.")
+    assert after[: len(view)] == view
+    talk.start(ledger, max_summary_tokens=100)
+    [resumed] = talk.say("Bye.")
+    assert resumed[: len(after)] == after
+
+
+def test_it_is_neither_recorded_nor_indexed_nor_in_the_state(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=100)
+    talk.forget_the_beginning()
+    for _ in range(3):
+        assert brought(talk.say(QUESTION)[0])
+    recorded = [entry.message for entry in ledger.history("t1")]
+    assert not [m for m in recorded if RECALLED in m.additional_kwargs]
+    hits = ledger.recall(QUESTION, thread_id="t1", k=10)
+    assert [hit.entry_id for hit in hits if "4817" in hit.text] == [1]
+
+
+@pytest.mark.parametrize("text", ["hi", "ok", "PHRASE_THAT_DOES_NOT_APPEAR_QQQQ", "go on"])
+def test_nothing_is_brought_where_nothing_bears_on_it(ledger: Ledger, text: str) -> None:
+    talk = Talk(ledger, max_summary_tokens=100)
+    talk.forget_the_beginning()
+    assert brought(talk.say(text)[0]) == []
+
+
+def test_nothing_is_searched_while_the_view_shows_everything(ledger: Ledger) -> None:
+    talk = Talk(ledger)
+    talk.say(FACT)
+    assert brought(talk.say(QUESTION)[0]) == []
+
+
+def test_it_can_be_switched_off(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=100, recall=False)
+    talk.forget_the_beginning()
+    assert brought(talk.say(QUESTION)[0]) == []
+
+
+class Failing(Recall):
+    """A search that breaks down."""
+
+    def search(self, request: Any) -> Any:
+        raise EmbeddingError("the embedding service is gone")
+        yield
+
+
+def test_a_search_that_fails_costs_no_answer(database: Database, ledger: Ledger) -> None:
+    broken = Ledger(
+        database, tenant="acme", recalling=Failing(database, tenant="acme", embedder=None)
+    )
+    talk = Talk(broken, max_summary_tokens=100)
+    talk.forget_the_beginning()
+    [view] = talk.say(QUESTION, "I do not know.")
+    assert brought(view) == []
+    told = [event["recall"] for event in talk.events if "recall" in event][-1]
+    assert told["failed"]
+    assert "the embedding service is gone" in told["reasons"][0]
+
+
+def test_a_failing_model_leaves_the_words(database: Database) -> None:
+    class Down:
+        model = "down"
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise ConnectionError("down")
+
+        def embed_query(self, text: str) -> list[float]:
+            raise ConnectionError("down")
+
+    engine = Recall(database, tenant="acme", embedder=Embedder(Down()))
+    try:
+        talk = Talk(Ledger(database, tenant="acme", recalling=engine), max_summary_tokens=100)
+        talk.forget_the_beginning()
+        assert brought(talk.say(QUESTION)[0])
+    finally:
+        engine.close()
