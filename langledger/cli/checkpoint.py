@@ -216,8 +216,8 @@ def import_postgres_saver(
         _print_import(report)
     if not report.ok:
         raise LangLedgerError(
-            f"{len(report.differences)} checkpoints differ from the source and "
-            f"{len(report.refusals)} threads were left out, as listed"
+            f"not all is imported; threads left out: {len(report.refusals)}, "
+            f"checkpoints that differ: {len(report.differences)}"
         )
 
 
@@ -247,12 +247,12 @@ def _told_at_terminal() -> Generator[Progress]:
 def _print_import(report: ImportReport) -> None:
     """Print the receipt."""
     taken = report.threads - report.complete - len(report.refusals)
-    would = "would be " if report.dry_run else ""
+    took, wrote = ("to import", "to write") if report.dry_run else ("imported", "written")
     echo(
-        f"{report.threads:,} threads: {taken:,} {would}imported, {report.complete:,} whole before, "
+        f"threads: {taken:,} {took}, {report.complete:,} whole before, "
         f"{len(report.refusals):,} left out"
     )
-    echo(f"{report.checkpoints:,} checkpoints {would}written, {report.present:,} were there")
+    echo(f"checkpoints: {report.checkpoints:,} {wrote}, {report.present:,} there before")
     if not report.dry_run and not report.differences:
         echo("each was read back and is equal to the source's")
     for d in report.differences:

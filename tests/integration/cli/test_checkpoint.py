@@ -162,15 +162,15 @@ def test_an_import_and_its_receipt(call: Call, ledger: Ledger, dsn: str) -> None
     code, out, err = call("import-postgres-saver", dsn, "--dry-run")
     assert (code, err) == (0, "")
     assert out.splitlines() == [
-        "2 threads: 2 would be imported, 0 whole before, 0 left out",
-        "9 checkpoints would be written, 0 were there",
+        "threads: 2 to import, 0 whole before, 0 left out",
+        "checkpoints: 9 to write, 0 there before",
     ]
     assert count(ledger, "a") == 0
     code, out, err = call("import-postgres-saver", dsn, "--thread", "a", "--tenant", "acme")
     assert (code, err) == (0, "")
     assert out.splitlines() == [
-        "1 threads: 1 imported, 0 whole before, 0 left out",
-        "6 checkpoints written, 0 were there",
+        "threads: 1 imported, 0 whole before, 0 left out",
+        "checkpoints: 6 written, 0 there before",
         "each was read back and is equal to the source's",
     ]
     assert count(ledger.for_tenant("acme"), "a") == 6
@@ -196,7 +196,7 @@ def test_an_import_that_leaves_something_out(
     assert code == 1
     assert "left out  a: it has checkpoints here that did not come from an import" in out
     assert err == (
-        "langledger: 0 checkpoints differ from the source and 1 threads were left out, as listed\n"
+        "langledger: not all is imported; threads left out: 1, checkpoints that differ: 0\n"
     )
     newest = next(old.list({"configurable": {"thread_id": "b"}}))
     assert newest.parent_config is not None
