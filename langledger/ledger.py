@@ -11,11 +11,12 @@ from typing import Any, Self, TypeVar
 from langchain_core.messages import BaseMessage
 
 from langledger import entries
-from langledger.arguments import check_tenant, check_whole
-from langledger.compaction import history, records
+from langledger.arguments import check_tenant
+from langledger.compaction import records
 from langledger.compaction.editing import AsyncEditing, Editing
 from langledger.compaction.pinning import AsyncPins, Pins
 from langledger.compaction.records import CompactionReport
+from langledger.compaction.stating import AsyncStates, States
 from langledger.config import Settings, load_settings
 from langledger.database import AsyncDatabase, Database
 from langledger.database.embedded import EmbeddedServer
@@ -25,14 +26,13 @@ from langledger.operations import Operation, Row, arun, run
 from langledger.parts import Parts, Redact, recall_of
 from langledger.recall import AsyncSearches, Recall, Searches, resolve
 from langledger.redaction import redactor_of
-from langledger.state.records import WorkingState
 
 __all__ = ["AsyncLedger", "Ledger"]
 
 T = TypeVar("T")
 
 
-class Ledger(Searches, Pins, Editing, Parts):
+class Ledger(States, Searches, Pins, Editing, Parts):
     """The history, working state and compactions of agents, in PostgreSQL.
 
     Its own methods block; the parts it hands out work sync and async. Use it as a context
@@ -145,6 +145,7 @@ class Ledger(Searches, Pins, Editing, Parts):
 
     def close(self) -> None:
         """Close the connections; stop the embedded server if no one else uses it."""
+        self.keeper.close()
         if self._owns_recall:
             self.recalling.close()
         self._database.close()
@@ -211,12 +212,6 @@ class Ledger(Searches, Pins, Editing, Parts):
         """Return the tenant's threads, latest first, with their counts."""
         return self._run(entries.threads(self._tenant, limit=limit, offset=offset))
 
-    def state(self, thread_id: str, *, at: int | None = None) -> WorkingState:
-        """Return a thread's working state, now or as it was after entry ``at``."""
-        if at is not None:
-            check_whole("at", at)
-        return self._run(history.state_of(self._at(thread_id), at=at, redactor=self.redactor))
-
     def compactions(self, thread_id: str) -> list[CompactionReport]:
         """Return the reports of a thread's compactions, oldest first."""
         return self._run(records.reports(self._at(thread_id)))
@@ -225,7 +220,7 @@ class Ledger(Searches, Pins, Editing, Parts):
         return run(operation, self._database)
 
 
-class AsyncLedger(AsyncSearches, AsyncPins, AsyncEditing, Parts):
+class AsyncLedger(AsyncStates, AsyncSearches, AsyncPins, AsyncEditing, Parts):
     """The same as :class:`Ledger` for code in an event loop: its own methods are awaited.
 
     Its connections belong to the loop it was opened in. The parts it hands out work
@@ -306,6 +301,7 @@ class AsyncLedger(AsyncSearches, AsyncPins, AsyncEditing, Parts):
 
     async def close(self) -> None:
         """Close the connections; stop the embedded server if no one else uses it."""
+        await asyncio.to_thread(self.keeper.close)
         if self._owns_recall:
             await asyncio.to_thread(self.recalling.close)
         await self._database.close()
@@ -373,12 +369,6 @@ class AsyncLedger(AsyncSearches, AsyncPins, AsyncEditing, Parts):
     async def threads(self, *, limit: int = 100, offset: int = 0) -> list[Row]:
         """Return the tenant's threads, latest first, with their counts."""
         return await self._run(entries.threads(self._tenant, limit=limit, offset=offset))
-
-    async def state(self, thread_id: str, *, at: int | None = None) -> WorkingState:
-        """Return a thread's working state, now or as it was after entry ``at``."""
-        if at is not None:
-            check_whole("at", at)
-        return await self._run(history.state_of(self._at(thread_id), at=at, redactor=self.redactor))
 
     async def compactions(self, thread_id: str) -> list[CompactionReport]:
         """Return the reports of a thread's compactions, oldest first."""

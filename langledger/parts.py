@@ -11,17 +11,21 @@ from langchain_core.tools import BaseTool
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langledger.arguments import check_tenant
+from langledger.compaction.history import state_reader
 from langledger.compaction.host import Window, locate
 from langledger.compaction.middleware import LedgerMiddleware
 from langledger.compaction.node import CompactionNode
 from langledger.compaction.options import CompactionOptions
 from langledger.compaction.requests import compact_tool
+from langledger.compaction.statekeeping import keeper_of
 from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
 from langledger.operations import Executor
 from langledger.recall import Recall, resolve
 from langledger.redaction import Redactor, redactor_of
+from langledger.state.extract.keeper import Keeper
+from langledger.state.tool import team_tool, update_tool
 
 if TYPE_CHECKING:
     from langgraph.store.base import IndexConfig, TTLConfig
@@ -82,6 +86,11 @@ class Parts:
         return self._recalling
 
     @property
+    def keeper(self) -> Keeper:
+        """Works on the state in the background."""
+        return keeper_of(self._executor)
+
+    @property
     def redactor(self) -> Redactor:
         """Takes secrets out of what is derived from entries."""
         return self._redactor
@@ -131,6 +140,7 @@ class Parts:
         user_id: str | None = None,
         cwd: str | None = None,
         lookup: bool = True,
+        update_state: bool = True,
         compact_tool: bool = False,
         **options: Unpack[CompactionOptions],
     ) -> LedgerMiddleware:
@@ -143,6 +153,7 @@ class Parts:
             user_id=user_id,
             cwd=cwd,
             lookup=lookup,
+            update_state=update_state,
             compact_tool=compact_tool,
             **options,
         )
@@ -190,6 +201,21 @@ class Parts:
         return compact_tool(
             self._executor, lambda config, messages: locate(self._tenant, config, messages)
         )
+
+    def update_state_tool(self) -> BaseTool:
+        """Return the tool ``update_state`` for the tool node of a graph.
+
+        The middleware of ``create_agent`` brings it along.
+        """
+        return update_tool(
+            self._executor,
+            lambda config, messages: locate(self._tenant, config, messages),
+            state_reader(self._redactor),
+        )
+
+    def team_state_tool(self, project: str) -> BaseTool:
+        """Return the tool ``read_team_state``: what the other agents of a project do."""
+        return team_tool(self._executor, self._tenant, project)
 
     def recall_tool(self) -> BaseTool:
         """Return the tool ``recall_history`` for the tool node of a graph.

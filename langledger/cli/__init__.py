@@ -21,7 +21,17 @@ from langledger.errors import ConfigurationError, LangLedgerError
 __all__ = ["main"]
 
 # A new command: its module here, and register(app) there.
-_MODULES = ("demo", "replay", "threads", "recall", "pins", "compaction", "checkpoint", "database")
+_MODULES = (
+    "demo",
+    "replay",
+    "threads",
+    "state",
+    "recall",
+    "pins",
+    "compaction",
+    "checkpoint",
+    "database",
+)
 _FAILED, _CALLED_WRONGLY, _INTERRUPTED = 1, 2, 130
 
 

@@ -1,4 +1,4 @@
-"""``langledger threads``, ``show``, ``state`` and ``compactions``."""
+"""``langledger threads``, ``show`` and ``compactions``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from langledger.cli.common import MOST, DatabaseUrl, DataDir, Json, as_text, chosen_settings
-from langledger.cli.output import EMPTY_STATE, echo, message_json, one_line, print_json, progress
+from langledger.cli.output import echo, message_json, one_line, print_json, progress
 from langledger.errors import LangLedgerError
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(threads)
     app.command()(show)
-    app.command()(state)
     app.command()(compactions)
 
 
@@ -100,31 +99,6 @@ def _print(entries: Sequence[Entry], *, full: bool) -> None:
         echo(f"#{entry.entry_id} {entry.role}\n{text}\n")
 
 
-def state(
-    thread_id: ThreadId,
-    at: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="As it was after this entry.")
-    ] = None,
-    dsn: DatabaseUrl = None,
-    data_dir: DataDir = None,
-    as_json: Json = False,
-) -> None:
-    """Show a thread's working state."""
-    from langledger.ledger import Ledger
-    from langledger.state.render import render_state
-    from langledger.tokens import count_text
-
-    with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        require(ledger, thread_id)
-        if at is not None and _is_past_end(ledger, thread_id, at):
-            progress(f"the thread ends before entry {at}; this is its state at the end")
-        found = ledger.state(thread_id, at=at)
-    if as_json:
-        print_json({"thread_id": thread_id, "state": found.model_dump(mode="json")})
-    else:
-        echo(render_state(found, max_tokens=8000, count=count_text) or EMPTY_STATE)
-
-
 def compactions(
     thread_id: ThreadId,
     dsn: DatabaseUrl = None,
@@ -156,12 +130,3 @@ def require(ledger: Ledger, thread_id: str) -> None:
     """Raise LangLedgerError where there is no such thread."""
     if not ledger.count(thread_id):
         raise LangLedgerError(f"there is no thread {thread_id!r}; `langledger threads` lists them")
-
-
-def _is_past_end(ledger: Ledger, thread_id: str, entry_id: int) -> bool:
-    """Tell whether a thread ends before this entry; the numbers in between may have gaps."""
-    from langledger.entries import Location, history_page
-    from langledger.operations import run
-
-    rest = history_page(Location(ledger.tenant, thread_id), after=entry_id - 1, limit=1)
-    return not run(rest, ledger.executor)

@@ -17,12 +17,14 @@ from langledger.compaction.records import applicable
 from langledger.compaction.requests import answer_request, news_query, split_news
 from langledger.compaction.review import Review
 from langledger.compaction.session import Session, Sessions, View
+from langledger.compaction.statekeeping import StateKeeping, with_core
 from langledger.compaction.step import ModelCall, Prepared, Step, follow
 from langledger.compaction.summarise import Summariser
 from langledger.compaction.triggers import Due
 from langledger.entries import append
 from langledger.errors import DatabaseError, NothingToShrinkError
 from langledger.operations import Operation
+from langledger.state import store
 from langledger.tokens import Calibration, count_each, count_message, count_tools
 
 T = TypeVar("T")
@@ -46,6 +48,7 @@ class Compactor:
         summariser: How summaries are written.
         can_look_up: Whether the agent has a tool that reads entries.
         count: Size of a message in tokens.
+        state: Keeps the working state complete.
         review: Asks a person about each compaction before it is applied.
         recaller: Brings what is out of view back where it is sure to help; None: nothing does.
     """
@@ -54,6 +57,7 @@ class Compactor:
     summariser: Summariser = field(default_factory=Summariser)
     can_look_up: bool = False
     count: Callable[[BaseMessage], int] = count_message
+    state: StateKeeping = field(default_factory=StateKeeping)
     review: Review | None = None
     recaller: Recaller | None = None
     _sessions: Sessions = field(default_factory=Sessions)
@@ -75,7 +79,7 @@ class Compactor:
             NothingToShrinkError: What must stay verbatim is larger than the window.
             DatabaseError: The messages could not be recorded; the call must not go ahead.
         """
-        call = self._as_known(call)
+        call = replace(self._as_known(call), core=(yield from self.state.core(call.cwd)))
         if self.review is not None and below is None:
             force = (yield from self.review.resume(call.location)) or force
         session = yield from self._session(call)
@@ -99,6 +103,7 @@ class Compactor:
                 due=due,
                 below=below,
                 review=self.review,
+                state=self.state,
             )
             prepared = yield from step.run()
             if prepared.report is not None or prepared.warning is not None:
@@ -125,8 +130,10 @@ class Compactor:
             call.location, answer, task_id=call.task_id, user_id=call.user_id, tokens=sizes
         )
         if session is not None:
+            _note_task(session, call, recorded.entry_ids)
             session.extend([*call.messages, *answer], _track(recorded.entry_ids, answer, sizes))
             self._sessions.put(call.location, session)
+        self.state.recorded(call.location, len(answer))
 
     def observe(self, call: ModelCall, prepared: Prepared, reported: int | None) -> None:
         """Learn from the provider's report how it counts what we counted."""
@@ -174,6 +181,7 @@ class Compactor:
             tokens=sizes,
             also=news_query(call.location, known=session.highest),
         )
+        _note_task(session, call, recorded.entry_ids)
         session.extend(call.messages, _track(recorded.entry_ids, new, sizes))
         compactions, session.asked = split_news(recorded.also)
         follow(session, compactions)
@@ -189,7 +197,7 @@ class Compactor:
             task_id=call.task_id,
             user_id=call.user_id,
             tokens=sizes,
-            about={"cwd": call.cwd} if call.cwd else None,
+            about=({"cwd": call.cwd} if call.cwd else {}) | self.state.facts(call.cwd),
             also=news_query(call.location, known=0),
         )
         session = Session(
@@ -198,6 +206,7 @@ class Compactor:
             redactor=self.summariser.redactor,
             reads_subjects=self._reads_subjects,
         )
+        session.tasks = yield from store.task_ids(call.location)
         session.extend(call.messages, _track(recorded.entry_ids, call.messages, sizes))
         compactions, session.asked = split_news(recorded.also)
         if compactions:
@@ -210,7 +219,7 @@ class Compactor:
         return session
 
     def _measure(self, call: ModelCall, session: Session) -> Prepared:
-        view = session.view(call.system)
+        view = with_core(session.view(call.system), call.core)
         counted = self._room(call, view).fixed + view.tokens
         anchored = session.anchored(counted, model=call.model_name)
         tokens = anchored if anchored is not None else self._calibration(call).apply(counted)
@@ -282,6 +291,11 @@ def record_answer(
         yield from compactor.record(call, answer)
     except DatabaseError as error:
         logger.warning("an answer could not be recorded yet: %s", error)
+
+
+def _note_task(session: Session, call: ModelCall, entry_ids: Sequence[int]) -> None:
+    if call.task_id is not None:
+        session.tasks |= dict.fromkeys(entry_ids, call.task_id)
 
 
 def _track(

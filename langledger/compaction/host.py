@@ -18,6 +18,7 @@ from langledger.errors import ConfigurationError, WindowUnknownError
 from langledger.operations import Executor
 from langledger.recall import Recall
 from langledger.redaction import Redactor
+from langledger.state.extract.keeper import Keeper
 
 __all__ = [
     "Host",
@@ -51,6 +52,11 @@ class Host(Protocol):
     @property
     def redactor(self) -> Redactor:
         """Takes secrets out of summaries and state."""
+        ...
+
+    @property
+    def keeper(self) -> Keeper:
+        """Works on the state in the background."""
         ...
 
     @property
@@ -99,6 +105,12 @@ def scope_of(checkpoint_ns: str, agent: str | None = None) -> str:
     *names, _ = [part.partition(":")[0] for part in checkpoint_ns.split("|")]
     named = bool(names) and bool(agent) and agent != names[-1]
     return "|".join(names) + (f"@{agent}" if named else "")
+
+
+def task_of(config: RunnableConfig) -> str | None:
+    """Return the task that the surrounding run names (``configurable["task_id"]``), if any."""
+    task_id = (config.get("configurable") or {}).get("task_id")
+    return None if task_id is None else check_text("task_id", task_id)
 
 
 def window_of(model: BaseChatModel | None, window: Window | None) -> int:

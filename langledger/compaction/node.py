@@ -17,6 +17,7 @@ from langledger.compaction.host import (
     locate,
     model_name,
     reserved_output,
+    task_of,
     window_of,
 )
 from langledger.compaction.options import CompactionOptions, compactor_of
@@ -65,6 +66,7 @@ class Viewer:
             compactor=compactor_of(
                 can_look_up=lookup,
                 redactor=host.redactor,
+                keeper=host.keeper,
                 recalling=host.recalling,
                 **options,
             ),
@@ -80,6 +82,7 @@ class Viewer:
         return ModelCall(
             location=locate(self.host.tenant, config, messages),
             messages=messages,
+            task_id=task_of(config),
             window=self.window,
             reserved=self.reserved,
             model_name=self.model,

@@ -64,6 +64,7 @@ class CompactionReport(BaseModel):
         state_tokens: Size of the rendered working state.
         pinned: Pins that the view shows beside the history.
         pins_dropped: Pins there was no room for.
+        world: Where the working state and the world disagree, where that was asked.
         summariser: ``model``, ``extractive``, or ``none`` where nothing left the view.
         rejected: Why answers of the summary model were not used.
         reviewed: What a person did with it: ``accepted``, ``edited``, or nothing.
@@ -92,6 +93,7 @@ class CompactionReport(BaseModel):
     pins_dropped: int = 0
     summariser: str
     rejected: list[str] = []
+    world: list[str] = []
     reviewed: str = ""
 
 

@@ -38,8 +38,10 @@ from langledger.compaction.view import (
 from langledger.entries import Location
 from langledger.entries.ranges import Ranges
 from langledger.redaction import Redactor
+from langledger.state.edits import apply_event
 from langledger.state.fold import StateFold
 from langledger.state.records import WorkingState
+from langledger.state.store import Event
 from langledger.tokens import count_message, usage_total
 
 __all__ = ["Session", "Sessions", "View"]
@@ -77,6 +79,7 @@ class Session:
     asked: bool = False  # a compaction is wanted whatever the size
     highest: int = 0  # the newest compaction of the thread, whether it applies here or not
     tracked: list[Tracked] = field(default_factory=list[Tracked])
+    tasks: dict[int, str] = field(default_factory=dict[int, str])  # of the entries given one
     brought: dict[int, BaseMessage] = field(default_factory=dict[int, BaseMessage])
     recalled_for: int = 0  # the user's message that was last searched for
     usage_after: int = 0  # reports up to this entry were made of another history
@@ -116,7 +119,7 @@ class Session:
         for item in new:
             self.subjects.add(item)
             if item.seq > seen:
-                self._fold.add(self.redactor.message(item.message), item.seq)
+                self._fold_in(item)
         visible = [item for item in new if self.cut is None or item.seq not in self.cut.covered]
         if self._units and not self._joins_older(visible):
             newest = self._units.pop()
@@ -134,9 +137,17 @@ class Session:
         self._fold = StateFold(base, cwd=self.cwd)
         for item in self.tracked:
             if cut is None or item.seq > cut.seen:
-                self._fold.add(self.redactor.message(item.message), item.seq)
+                self._fold_in(item)
         self._regroup()
         self._render()
+
+    def merge(self, event: Event) -> None:
+        """Take in what a model or a person said of the history."""
+        apply_event(self._fold, event.number, event.body)
+
+    def _fold_in(self, item: Tracked) -> None:
+        message = self.redactor.message(item.message)
+        self._fold.add(message, item.seq, task_id=self.tasks.get(item.seq))
 
     def _follow_subjects(self, seen: int) -> None:
         self.subjects = Subjects(reads=self.reads_subjects)

@@ -11,7 +11,7 @@ their place in the history, never by which result came first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, cast, get_args
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -112,16 +112,20 @@ class StateFold:
             self._state = after_message(self._state, message, source, task_id=task_id)
             hear_user(self._state, message, source)
 
-    def take(self, said: Iterable[Said], *, number: int | None = None) -> None:
-        """Merge what a model or a person said of the history so far.
+    def take(self, said: Iterable[Said], *, number: int) -> None:
+        """Merge what a model found in the history so far.
 
         Args:
             said: What it was.
             number: Of the event that brings it, so that it is merged once.
         """
-        StatementBook(self._state).take(said)
-        if number is not None:
-            self._state.merged = (*self._state.merged, number)
+        self.change(lambda state: StatementBook(state).take(said), number=number)
+
+    def change(self, change: Callable[[WorkingState], None], *, number: int) -> None:
+        """Let an event change the state, once."""
+        if number not in self._state.merged:
+            change(self._state)
+            self._state.merged = tuple(sorted((*self._state.merged, number)))
 
     def _calls(self, message: AIMessage, source: int) -> None:
         self._prune()

@@ -150,7 +150,8 @@ def step_line(step: TaskStep) -> str:
 def statement_line(statement: Statement) -> str:
     """Return the line of a statement that holds, with its reason."""
     why = f" — {data(statement.why, 200)}" if statement.why else ""
-    return f"- {data(statement.what, 240)}{why} {references(statement.sources)}"
+    said = f"- {statement.id}: {data(statement.what, 240)}{why}"
+    return f"{said} {references(statement.sources)}".rstrip()
 
 
 def command_line(command: CommandRecord) -> str:

@@ -55,6 +55,9 @@ _KEY_KINDS = ("test", "build", "lint", "commit")
 _MAX_OF_KIND = 3
 _MAX_OTHER_COMMANDS = 5
 _MAX_READ_LINES = 8
+_MAX_STATEMENTS = 20
+_MAX_FIRST = 8
+_MAX_OTHER_TASKS = 5
 _READS_IN_LINE = 6
 _HEADINGS = ("test", "build", "lint", "commit", "other")
 
@@ -248,6 +251,8 @@ def _sections(state: WorkingState) -> list[_Section]:
         commands.add(priority, map(command_line, found))
     reads = _Section("## Files read")
     reads.add(8, _reads(state))
+    others = _Section("## Other tasks of this conversation, not part of this one")
+    others.add(7, _other_tasks(state))
     return [
         last,
         steps,
@@ -257,6 +262,7 @@ def _sections(state: WorkingState) -> list[_Section]:
         _statements("## Definitions", 6, state.definitions),
         commands,
         reads,
+        others,
     ]
 
 
@@ -283,9 +289,14 @@ def _completed_at(step: TaskStep) -> int:
 def _statements(heading: str, priority: int, statements: Sequence[Statement]) -> _Section:
     """Return the section of statements: those that hold, and a count of the others."""
     section = _Section(heading)
-    holding = [statement for statement in statements if statement.status == "active"]
-    section.add(priority, map(statement_line, holding))
-    past = [statement for statement in statements if statement.status != "active"]
+    holding = [s for s in statements if s.status == "active" and not s.archived]
+    newest = sorted(holding, key=lambda s: (s.position, s.id))[-_MAX_STATEMENTS:]
+    older, newer = newest[:-_MAX_FIRST], newest[-_MAX_FIRST:]
+    section.add(6, map(statement_line, older))
+    section.add(priority, map(statement_line, newer))
+    if len(holding) > len(newest):
+        section.add(7, [f"- and {len(holding) - len(newest)} older ones"])
+    past = [s for s in statements if s.status != "active" and not s.archived]
     if past:
         sources = sorted({source for statement in past for source in statement.sources})
         section.add(7, [f"- no longer valid: {len(past)} {references(sources)}"])
@@ -305,6 +316,25 @@ def _commands(commands: Iterable[CommandRecord]) -> list[tuple[int, list[Command
         same = [command for command in ranked if command.kind == kind][:limit]
         found.append((4 if kind in _KEY_KINDS else 7, same))
     return found
+
+
+def _other_tasks(state: WorkingState) -> list[str]:
+    """Return a line for each task that is parked, those worked on last first."""
+
+    def newest(item: tuple[str, WorkingState]) -> tuple[int, str]:
+        last = item[1].heard[-1] if item[1].heard else -1
+        return -last, item[0]
+
+    lines: list[str] = []
+    for task, other in sorted(state.other_tasks.items(), key=newest)[:_MAX_OTHER_TASKS]:
+        name = f"{data(task, 40)}: " if task else ""
+        counts = (
+            f"{len(other.files_touched)} files, {len(_open_steps(other.task_progress))} steps open"
+        )
+        lines.append(
+            f"- {name}{data(other.task_title, 80)} ({counts}) {references(other.heard[:1])}"
+        )
+    return lines
 
 
 def _reads(state: WorkingState) -> list[str]:

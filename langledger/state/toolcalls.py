@@ -37,8 +37,7 @@ from langledger.state.records import (
 )
 from langledger.state.scriptline import script_line
 from langledger.state.scripts import script_changes, string_values
-from langledger.state.statements.questions import asks_user, plan_of, questions_of
-from langledger.state.statements.update import proposals_of
+from langledger.state.statements.update import put_forward
 from langledger.state.steps import planned_steps
 from langledger.state.summaries import content_summary, edit_summary, ranged, read_range
 from langledger.state.text import content_hash, one_line, printable
@@ -136,18 +135,8 @@ def plan_call(
         args=short_arguments(plan.arguments),
         shell_cwd=around.shell,
         **plan.found,
-        **_said(name, args),
+        **put_forward(name, args),
     )
-
-
-def _said(tool: str, args: object) -> dict[str, Any]:
-    """Return what a call puts to the user, or wants noted."""
-    if asks_user(tool):
-        given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
-        return {"questions": tuple(questions_of(given))}
-    if plan := plan_of(tool, args):
-        return {"plan": plan}
-    return {"proposals": proposals_of(tool, args)}
 
 
 def call_key(call_id: object) -> str:

@@ -35,6 +35,8 @@ def commands() -> dict[str, Any]:
         if inner is None:
             return {name: command}
         found: dict[str, Any] = {}
+        if (default := getattr(command, "default_command", None)) is not None:
+            found[name] = default
         for part, below in inner.items():
             found |= walk(below, f"{name} {part}")
         return found

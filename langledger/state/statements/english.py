@@ -254,8 +254,9 @@ _REVOKED = (
     ),
     (
         r"(?:forget|ignore|drop|scrap|disregard|cancel|lift|undo"
-        r"|revoke)(?: about)? (?:the |my |our |that |what i said about )+(?P<what>.{3,120}?)(?: (?:rule"
-        r"|restriction|requirement|constraint|convention|decision|idea|limit|ban))?(?: (?:now"
+        r"|revoke)(?: about)? (?:the |my |our |that |what i said about )+(?P<what>.{3,120}?)"
+        r"(?: (?:rule|restriction|requirement|constraint|convention|decision|idea|limit|ban))?"
+        r"(?: (?:now"
         r"|again|i (?:gave|mentioned|set).*|from (?:before|earlier)))?[.!]?\Z"
     ),
     (

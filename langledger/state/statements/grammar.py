@@ -63,8 +63,7 @@ class Grammar:
         rest = self._bare(sentence[corrects.end() :] if corrects else sentence)
         if self._pattern(self.unfit).match(rest):
             return None
-        asks = self._pattern(self.refused).search(rest)
-        if asks:
+        if self._pattern(self.refused).search(rest):
             return None
         rules = (*self.rules, *(self.corrections if corrects else ()))
         for start, text in self._readings(rest):
@@ -72,6 +71,10 @@ class Grammar:
                 if self._pattern(rule.pattern).match(start):
                     return self._noted(rule, text, corrects=bool(corrects), at=(source, index))
         return self._closing(rest, source, index)
+
+    def doubtful(self, sentence: str) -> bool:
+        """Whether a sentence asks, supposes, or tells what others said."""
+        return self._pattern(self.refused).search(self._bare(sentence)) is not None
 
     def _readings(self, sentence: str) -> Iterator[tuple[str, str]]:
         """Yield where an order may begin in a sentence, each with the text it is noted as."""

@@ -15,15 +15,34 @@ from pydantic import ValidationError
 from langledger.state.planned import PendingCall
 from langledger.state.records import Statement, WorkingState
 from langledger.state.statements.proposal import Closing, Noted, Proposal, Said
+from langledger.state.statements.questions import asks_user, plan_of, questions_of
 from langledger.state.text import one_line
 
-__all__ = ["MAX_ITEMS", "UPDATE_STATE", "accepted", "as_said", "proposals_of", "receipt"]
+__all__ = [
+    "MAX_ITEMS",
+    "UPDATE_STATE",
+    "accepted",
+    "as_said",
+    "proposals_of",
+    "put_forward",
+    "receipt",
+]
 
 UPDATE_STATE = "update_state"
 MAX_ITEMS = 20
 
 _NOTED = re.compile(r"\ANoted \[([\d, ]*)\]")
 _LIMITS = {"what": 280, "why": 200, "quote": 300, "id": 40}
+
+
+def put_forward(tool: str, args: object) -> dict[str, Any]:
+    """Return the fields of a pending call that say what it asks the user, or wants noted."""
+    if asks_user(tool):
+        given = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+        return {"questions": tuple(questions_of(given))}
+    if plan := plan_of(tool, args):
+        return {"plan": plan}
+    return {"proposals": proposals_of(tool, args)}
 
 
 def proposals_of(tool: str, args: object) -> tuple[Proposal, ...]:

@@ -93,17 +93,17 @@ These changes are already made; do not make them again.
 - done: 2 steps, last: read the code [#2, #4]
 
 ## Decisions
-- use argon2 — bcrypt cuts at 72 bytes [#11]
+- d1: use argon2 — bcrypt cuts at 72 bytes [#11]
 - no longer valid: 1 [#6]
 
 ## Conventions
-- never use npm [#1]
+- c1: never use npm [#1]
 
 ## Open questions
-- which port? [#12]
+- q1: which port? [#12]
 
 ## Definitions
-- tenant: one customer [#13]
+- n1: tenant: one customer [#13]
 
 ## Commands
 - `pytest -q` failed, exit 1, run 3 times: 1 failed [#20]

@@ -29,7 +29,12 @@ SAID = [
         "we already run it.",
     ),
     ("I've decided to drop Python 3.9.", "decisions", "I've decided to drop Python 3.9.", ""),
-    ("Because it is faster, we'll go with uvloop.", "decisions", "we'll go with uvloop.", "it is faster"),
+    (
+        "Because it is faster, we'll go with uvloop.",
+        "decisions",
+        "we'll go with uvloop.",
+        "it is faster",
+    ),
     ("Option 2 seems best.", "decisions", "Option 2 seems best.", ""),
     ("We still need to decide whether to shard.", "open_questions", None, ""),
     ("The name of the package is still TBD.", "open_questions", None, ""),
@@ -47,9 +52,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("text", "field", "what", "why"), SAID)
-def test_it_is_noted_with_its_reason_and_source(
-    text: str, field: str, what: str | None, why: str
-):
+def test_it_is_noted_with_its_reason_and_source(text: str, field: str, what: str | None, why: str):
     state = run(AIMessage("Hello."), HumanMessage(text))
     found = getattr(state, field)
     assert [s.sources for s in found] == [(1,)]
@@ -79,7 +82,12 @@ def test_a_question_left_open_is_closed_by_its_answer_and_becomes_a_decision():
 
 def test_a_question_nobody_takes_up_is_no_longer_open_after_a_while():
     asked = AIMessage("Which retention period should old backups have?")
-    others = [HumanMessage(f"Please rename module number {n} to something shorter and tidy up what is around it, thanks.") for n in range(7)]
+    others = [
+        HumanMessage(
+            f"Please rename module number {n} to something shorter and tidy up what is around it, thanks."
+        )
+        for n in range(7)
+    ]
     assert run(HumanMessage("Go."), asked, *others[:2]).open_questions[0].status == "active"
     assert run(HumanMessage("Go."), asked, *others).open_questions[0].status == "expired"
 
@@ -93,7 +101,9 @@ def test_only_what_the_user_typed_counts():
 
 
 def test_a_pasted_document_is_read_at_its_ends_only():
-    pasted = "\n".join(["Never use npm here."] + ["some text that was pasted"] * 2000 + ["Always use uv."])
+    pasted = "\n".join(
+        ["Never use npm here."] + ["some text that was pasted"] * 2000 + ["Always use uv."]
+    )
     assert [c.what for c in run(HumanMessage(pasted)).conventions] == [
         "Never use npm here.",
         "Always use uv.",
@@ -101,4 +111,6 @@ def test_a_pasted_document_is_read_at_its_ends_only():
 
 
 def test_a_state_of_nothing_said_is_empty():
-    assert run(HumanMessage(""), HumanMessage("   "), AIMessage("")) == WorkingState(cwd="/home/me/project")
+    assert run(HumanMessage(""), HumanMessage("   "), AIMessage("")) == WorkingState(
+        cwd="/home/me/project"
+    )

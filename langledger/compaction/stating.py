@@ -1,0 +1,323 @@
+"""The ledger's methods on the working state, blocking and awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Protocol, cast
+from uuid import uuid4
+
+from langledger.arguments import check_text, check_whole
+from langledger.compaction.history import state_of
+from langledger.compaction.statekeeping import with_shared
+from langledger.entries import Location, count, history_page
+from langledger.errors import StateError
+from langledger.operations import Executor, Operation, Row, arun, run
+from langledger.redaction import Redactor
+from langledger.state import store
+from langledger.state.edits import Added, Changed, find_statement
+from langledger.state.extract.keeper import Keeper
+from langledger.state.records import KINDS, Statement, StatementKind, StatementStatus, WorkingState
+from langledger.state.text import one_line
+
+__all__ = ["AsyncStates", "States"]
+
+_LONGEST = 400
+
+
+class _Host(Protocol):
+    @property
+    def tenant(self) -> str: ...
+    @property
+    def executor(self) -> Executor: ...
+    @property
+    def redactor(self) -> Redactor: ...
+    @property
+    def keeper(self) -> Keeper: ...
+
+
+class States:
+    """What :class:`Ledger` knows of the working state."""
+
+    def state(
+        self: _Host,
+        thread_id: str,
+        *,
+        at: int | None = None,
+        task_id: str | None = None,
+        scope: str = "",
+        project: str | None = None,
+    ) -> WorkingState:
+        """Return a thread's working state, now or as it was after entry ``at``.
+
+        Args:
+            thread_id: The thread.
+            at: The last entry that counts.
+            task_id: The task; default: the one worked on then.
+            scope: The agent within the thread; default: the root.
+            project: Add the shared records of this project.
+
+        Raises:
+            StateError: The thread has no such task.
+        """
+        return run(_state(self, thread_id, at, task_id, scope, project), self.executor)
+
+    def edit_state(
+        self: _Host,
+        thread_id: str,
+        record_id: str,
+        *,
+        what: str | None = None,
+        why: str | None = None,
+        status: StatementStatus | None = None,
+        archived: bool | None = None,
+        scope: str = "",
+    ) -> Statement:
+        """Change a decision, convention, question or definition; what is None stays.
+
+        The change is kept through every compaction. ``archived=True`` hides a record from the
+        agent, ``archived=False`` and ``status="active"`` restore one.
+
+        Raises:
+            StateError: There is no such record.
+            ConfigurationError: An argument is not usable, or nothing is to be changed.
+        """
+        changed = _changed(record_id, what=what, why=why, status=status, archived=archived)
+        return run(_edit(self, Location(self.tenant, thread_id, scope), changed), self.executor)
+
+    def add_to_state(
+        self: _Host,
+        thread_id: str,
+        kind: StatementKind,
+        what: str,
+        *,
+        why: str = "",
+        task_id: str | None = None,
+        scope: str = "",
+    ) -> Statement:
+        """Add a decision, convention, question or definition to a thread's state.
+
+        Raises:
+            StateError: The thread does not exist.
+            ConfigurationError: An argument is not usable.
+        """
+        added = _added(kind, what, why=why, task_id=task_id)
+        return run(_edit(self, Location(self.tenant, thread_id, scope), added), self.executor)
+
+    def share(
+        self: _Host,
+        project: str,
+        kind: StatementKind,
+        what: str,
+        *,
+        why: str = "",
+        record_id: str | None = None,
+        status: StatementStatus = "active",
+    ) -> str:
+        """Put a record into the set that all agents of a project see, or change one; return its id.
+
+        Agents read this set and cannot write it.
+        """
+        return run(_share(self.tenant, project, kind, what, why, record_id, status), self.executor)
+
+    def team_state(
+        self: _Host,
+        project: str,
+        *,
+        kind: str | None = None,
+        thread_id: str | None = None,
+        limit: int = 200,
+    ) -> list[Row]:
+        """Return what the agents of a project last published of their states, newest first.
+
+        The view ``working_state`` in the database has the same rows.
+
+        Args:
+            project: As ``project=`` of their middleware names it.
+            kind: Only ``file``, ``step``, ``decision``, ``convention``, ``question``,
+                ``definition`` or ``last_action``.
+            thread_id: Only of this thread.
+            limit: Most rows.
+        """
+        return run(_team(self.tenant, project, kind, thread_id, limit), self.executor)
+
+    def flush(self: _Host) -> None:
+        """Wait until what was recorded is read by the state model, indexed and embedded."""
+        self.keeper.flush()
+        following: Any = getattr(super(States, cast("Any", self)), "flush", None)
+        if following is not None:
+            following()
+
+
+class AsyncStates:
+    """What :class:`AsyncLedger` knows of the working state."""
+
+    async def state(
+        self: _Host,
+        thread_id: str,
+        *,
+        at: int | None = None,
+        task_id: str | None = None,
+        scope: str = "",
+        project: str | None = None,
+    ) -> WorkingState:
+        """Await :meth:`Ledger.state`."""
+        return await arun(_state(self, thread_id, at, task_id, scope, project), self.executor)
+
+    async def edit_state(
+        self: _Host,
+        thread_id: str,
+        record_id: str,
+        *,
+        what: str | None = None,
+        why: str | None = None,
+        status: StatementStatus | None = None,
+        archived: bool | None = None,
+        scope: str = "",
+    ) -> Statement:
+        """Await :meth:`Ledger.edit_state`."""
+        changed = _changed(record_id, what=what, why=why, status=status, archived=archived)
+        at = Location(self.tenant, thread_id, scope)
+        return await arun(_edit(self, at, changed), self.executor)
+
+    async def add_to_state(
+        self: _Host,
+        thread_id: str,
+        kind: StatementKind,
+        what: str,
+        *,
+        why: str = "",
+        task_id: str | None = None,
+        scope: str = "",
+    ) -> Statement:
+        """Await :meth:`Ledger.add_to_state`."""
+        added = _added(kind, what, why=why, task_id=task_id)
+        at = Location(self.tenant, thread_id, scope)
+        return await arun(_edit(self, at, added), self.executor)
+
+    async def share(
+        self: _Host,
+        project: str,
+        kind: StatementKind,
+        what: str,
+        *,
+        why: str = "",
+        record_id: str | None = None,
+        status: StatementStatus = "active",
+    ) -> str:
+        """Await :meth:`Ledger.share`."""
+        shared = _share(self.tenant, project, kind, what, why, record_id, status)
+        return await arun(shared, self.executor)
+
+    async def team_state(
+        self: _Host,
+        project: str,
+        *,
+        kind: str | None = None,
+        thread_id: str | None = None,
+        limit: int = 200,
+    ) -> list[Row]:
+        """Await :meth:`Ledger.team_state`."""
+        return await arun(_team(self.tenant, project, kind, thread_id, limit), self.executor)
+
+    async def flush(self: _Host) -> None:
+        """Await :meth:`Ledger.flush`."""
+        await asyncio.to_thread(self.keeper.flush)
+        following: Any = getattr(super(AsyncStates, cast("Any", self)), "flush", None)
+        if following is not None:
+            await following()
+
+
+def _state(  # noqa: PLR0917 - the methods' own arguments
+    host: _Host,
+    thread_id: str,
+    at: int | None,
+    task_id: str | None,
+    scope: str,
+    project: str | None,
+) -> Operation[WorkingState]:
+    if at is not None:
+        check_whole("at", at)
+    location = Location(host.tenant, thread_id, scope)
+    state = yield from state_of(location, at=at, task_id=task_id, redactor=host.redactor)
+    if project is None:
+        return state
+    shared = yield from store.shared(host.tenant, check_text("project", project))
+    return with_shared(state, shared)
+
+
+def _edit(host: _Host, location: Location, body: Added | Changed) -> Operation[Statement]:
+    """Store a person's change and return the record as it is then."""
+    if not (yield from count(location)):
+        raise StateError(
+            f"there is no thread {location.thread_id!r}; `langledger threads` lists them"
+        )
+    if isinstance(body, Changed):
+        find_statement((yield from state_of(location, redactor=host.redactor)), body.id)
+    at_seq = yield from _newest(location)
+    yield from store.add_event(location, body, at_seq=at_seq)
+    return find_statement((yield from state_of(location, redactor=host.redactor)), body.id)
+
+
+def _newest(location: Location) -> Operation[int]:
+    newest = 0
+    while page := (yield from history_page(location, after=newest)):
+        newest = page[-1].entry_id
+    return newest
+
+
+def _changed(record_id: str, **fields: Any) -> Changed:
+    check_text("record_id", record_id)
+    given = {name: value for name, value in fields.items() if value is not None}
+    if not given:
+        raise StateError("nothing is to be changed: give what, why, status or archived")
+    for name in ("what", "why"):
+        if name in given:
+            given[name] = one_line(check_text(name, given[name], empty=name == "why"), _LONGEST)
+    return Changed.model_validate({"id": record_id, **given})
+
+
+def _added(kind: StatementKind, what: str, *, why: str, task_id: str | None) -> Added:
+    _check_kind(kind)
+    return Added(
+        id=f"p{uuid4().hex[:8]}",
+        kind=kind,
+        what=one_line(check_text("what", what), _LONGEST),
+        why=one_line(check_text("why", why, empty=True), _LONGEST),
+        task_id=task_id,
+    )
+
+
+def _share(  # noqa: PLR0917 - the methods' own arguments
+    tenant: str,
+    project: str,
+    kind: StatementKind,
+    what: str,
+    why: str,
+    record_id: str | None,
+    status: StatementStatus,
+) -> Operation[str]:
+    _check_kind(kind)
+    chosen = record_id or f"s{uuid4().hex[:8]}"
+    yield from store.share(
+        tenant,
+        check_text("project", project),
+        kind=kind,
+        what=one_line(check_text("what", what), _LONGEST),
+        why=one_line(check_text("why", why, empty=True), _LONGEST),
+        record_id=check_text("record_id", chosen),
+        status=status,
+    )
+    return chosen
+
+
+def _team(
+    tenant: str, project: str, kind: str | None, thread_id: str | None, limit: int
+) -> Operation[list[Row]]:
+    check_text("project", project)
+    check_whole("limit", limit)
+    return store.published(tenant, project, kind=kind, thread_id=thread_id, limit=limit)
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in KINDS:
+        raise StateError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")

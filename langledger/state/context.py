@@ -1,0 +1,98 @@
+"""The static knowledge of a project: a file that people keep, read when it changes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from langledger.state.records import Statement
+from langledger.state.text import one_line
+from langledger.tokens import count_text, cut_text
+
+__all__ = ["CONTEXT_FILE", "Core", "ProjectContext"]
+
+logger = logging.getLogger("langledger.state")
+
+CONTEXT_FILE = "project_context.md"
+MAX_TOKENS = 2000
+"""Tokens of the file that are pinned; what is longer is cut at a line."""
+
+_LARGEST = 200_000  # bytes read
+_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$")
+_OF_TERMS = re.compile(
+    r"defin|glossar|terms|terminolog|vocabular|术语|定义|词汇|名词", re.IGNORECASE
+)
+_TERM = re.compile(
+    r"^\s*(?:[-*+]\s+)?(?:\*\*|`|\")?([^:*`\"：|]{1,60})(?:\*\*|`|\")?\s*[:：—–-]\s+?(\S.*)$"
+)
+_ROW = re.compile(r"^\|\s*([^|]{1,60}?)\s*\|\s*([^|]+?)\s*\|")
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What the file says.
+
+    Attributes:
+        text: As it is pinned; empty where there is no file.
+        definitions: Of the sections about terms.
+    """
+
+    text: str = ""
+    definitions: tuple[Statement, ...] = ()
+
+
+@dataclass(slots=True)
+class ProjectContext:
+    """A file of core knowledge.
+
+    Attributes:
+        path: Where it is.
+    """
+
+    path: Path
+    _known: tuple[int, int] | None = None
+    _core: Core = field(default_factory=Core)
+
+    def read(self) -> Core:
+        """Return what the file says now; read again only when it changed.
+
+        A file that is not there, or cannot be read, says nothing; the log tells why.
+        """
+        try:
+            found = os.stat(self.path)  # noqa: PTH116 - of every model call
+            mark = (found.st_mtime_ns, found.st_size)
+            if mark != self._known:
+                with self.path.open("rb") as file:
+                    text = file.read(_LARGEST).decode("utf-8", "replace")
+                self._core, self._known = _core(text, self.path), mark
+        except FileNotFoundError:
+            self._core, self._known = Core(), None
+        except OSError as error:
+            logger.warning("%s cannot be read: %s", self.path, error)
+            self._core, self._known = Core(), None
+        return self._core
+
+
+def _core(text: str, path: Path) -> Core:
+    body = text.strip()
+    if count_text(body) > MAX_TOKENS:
+        kept = cut_text(body, MAX_TOKENS).rpartition("\n")[0]
+        body = f"{kept}\n[{path.name} goes on; the rest is left out.]"
+        logger.warning("%s is longer than %s tokens and is pinned in part", path, MAX_TOKENS)
+    return Core(body, tuple(_definitions(text)))
+
+
+def _definitions(text: str) -> list[Statement]:
+    found: list[Statement] = []
+    within = False
+    for line in text.splitlines():
+        if heading := _HEADING.match(line):
+            within = _OF_TERMS.search(heading[1]) is not None
+        elif within and (term := _TERM.match(line) or _ROW.match(line)):
+            what = one_line(f"{term[1].strip()}: {term[2].strip()}", 280)
+            if set(term[1]) - set("-: "):
+                found.append(Statement(id=f"file-{len(found) + 1}", what=what, origin="file"))
+    return found

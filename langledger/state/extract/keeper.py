@@ -1,0 +1,117 @@
+"""Work on the state that no call of an agent waits for: one thread, begun when there is any."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from langledger.errors import LangLedgerError
+from langledger.operations import Executor, Operation, run
+
+__all__ = ["Keeper"]
+
+logger = logging.getLogger("langledger.state")
+
+Job = Callable[[], Operation[Any]]
+
+
+class Keeper:
+    """Runs operations in the background, one at a time, each key's newest only.
+
+    Args:
+        executor: Runs the database effects, from the keeper's thread.
+        items: Begin when so much was noticed.
+        seconds: Begin this long after the first was noticed, however little there is.
+    """
+
+    def __init__(self, executor: Executor, *, items: int = 20, seconds: float = 10.0) -> None:
+        self._executor = executor
+        self._items = items
+        self._seconds = seconds
+        self._jobs: dict[Hashable, Job] = {}
+        self._noticed = 0
+        self._busy = False
+        self._hurried = False
+        self._stopped = False
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more work."""
+        return self._stopped
+
+    def notice(self, key: Hashable, job: Job, *, items: int = 1) -> None:
+        """Say that there is something to do; returns at once.
+
+        Args:
+            key: A job that waits under it is replaced.
+            job: Makes the operation.
+            items: How much there is.
+        """
+        with self._changed:
+            if self._stopped:
+                return
+            self._jobs[key] = job
+            self._noticed += items
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="langledger-state", daemon=True
+                )
+                self._thread.start()
+            self._changed.notify_all()
+
+    def flush(self) -> None:
+        """Wait until everything noticed so far is done."""
+        with self._changed:
+            self._hurried = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._stopped or not (self._jobs or self._busy))
+            self._hurried = False
+
+    def close(self) -> None:
+        """Stop, and wait for the job under way; what waits is done by the next process."""
+        with self._changed:
+            self._stopped = True
+            self._jobs.clear()
+            self._changed.notify_all()
+            thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _work(self) -> None:
+        while (jobs := self._next()) is not None:
+            for job in jobs:
+                if not self._stopped:
+                    self._do(job)
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+
+    def _next(self) -> list[Job] | None:
+        """Return the jobs to do now, once there is enough or it is time; None at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopped or self._jobs)
+            until = time.monotonic() + self._seconds
+            while not self._stopped and not self._hurried and self._noticed < self._items:
+                left = until - time.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(left)
+            if self._stopped:
+                return None
+            jobs = list(self._jobs.values())
+            self._jobs.clear()
+            self._noticed, self._busy = 0, True
+            return jobs
+
+    def _do(self, job: Job) -> None:
+        try:
+            run(job(), self._executor)
+        except LangLedgerError as error:
+            logger.warning("the state waits: %s", error)
+        except Exception:
+            logger.exception("work on the state failed")

@@ -1,0 +1,131 @@
+"""Whether what an agent or a model proposes may become part of a state.
+
+A user's order or consent is believed only in the user's own words, found in a message of the
+user's. What supposes, offers or asks decides nothing; that nothing failed is no news. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from langledger.state.records import KINDS, Statement, WorkingState
+from langledger.state.statements.chinese import CHINESE
+from langledger.state.statements.english import ENGLISH
+from langledger.state.statements.likeness import about
+from langledger.state.statements.proposal import Proposal
+from langledger.state.statements.prose import sentences
+
+__all__ = ["quoted_in", "refusal"]
+
+_SHORTEST_QUOTE = 4
+_GROUNDED = 0.5
+_FOR_THE_USER = re.compile(
+    r"\b(?:user|customer|client|human|owner|boss)\b.{0,20}"
+    r"\b(?:approv\w+|agree\w*|consent\w*|confirm\w*|allow\w*|accept\w*|order\w*|want\w*|ask\w*"
+    r"|said|says|told|decid\w+|request\w*|permit\w*|require\w*)"
+    r"|\b(?:approved|confirmed|allowed|ordered|requested) by (?:the )?(?:user|human|owner)\b"
+    r"|用户.{0,6}(?:同意|批准|确认|要求|允许|决定|说|希望)",
+    re.IGNORECASE,
+)
+_NO_NEWS = re.compile(
+    r"\A\W*(?:nothing|none|no (?:errors?|failures?|issues?|problems?|changes?|tests?|decisions?"
+    r"|open questions?|questions?|conventions?))\b.{0,40}\Z|\A\W*(?:all|every) tests? pass"
+    r"|\A\W*没有(?:任何)?(?:错误|失败|问题|变化)"
+    r"|\A\W*(?:n/?a|unknown|null|tbd|todo|-|\.+)\W*\Z",
+    re.IGNORECASE,
+)
+_FOLDED = re.compile(r"[\W_]+")
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+
+
+def refusal(
+    proposal: Proposal,
+    state: WorkingState,
+    *,
+    user: Mapping[int, str],
+    agent: Mapping[int, str] | None = None,
+) -> str | None:
+    """Return why a proposal is not taken in; None where it is.
+
+    Args:
+        proposal: What is proposed.
+        state: The state it would change.
+        user: What the user said, by entry.
+        agent: What the agent said, by entry, where a model is to have read it there; None: the
+            agent itself proposes, and may decide for itself.
+    """
+    if proposal.kind == "close":
+        return _closes_nothing(proposal, state, user)
+    if len(proposal.what.strip()) < _SHORTEST_QUOTE or _NO_NEWS.match(proposal.what):
+        return "it says nothing that could be noted"
+    unquoted = _misquoted(proposal, {**(agent or {}), **user}, must=agent is not None)
+    if unquoted is not None or agent is None:
+        return unquoted
+    return _unfounded(proposal, {**agent, **user})
+
+
+def quoted_in(quote: str, spoken: Mapping[int, str]) -> int | None:
+    """Return the newest entry that holds the quoted words; case and punctuation do not count."""
+    wanted = _folded(quote)
+    if len(wanted) < _SHORTEST_QUOTE and not _CHINESE.search(quote):
+        return None
+    return next(
+        (seq for seq in sorted(spoken, reverse=True) if wanted in _folded(spoken[seq])), None
+    )
+
+
+def _misquoted(proposal: Proposal, spoken: Mapping[int, str], *, must: bool) -> str | None:
+    if proposal.quote:
+        if quoted_in(proposal.quote, spoken) is None:
+            return "the quote is in no message of the user's: give their words exactly"
+        doubtful = proposal.kind != "question" and _supposes(proposal.quote, spoken)
+        return "the quoted words suppose, offer or ask; they decide nothing" if doubtful else None
+    if must:
+        return "it quotes nothing"
+    speaks = _FOR_THE_USER.search(f"{proposal.what} {proposal.why}")
+    return "it speaks for the user: quote their words" if speaks else None
+
+
+def _closes_nothing(proposal: Proposal, state: WorkingState, user: Mapping[int, str]) -> str | None:
+    known = _active(state, proposal)
+    if known is None:
+        return f"there is no active record {proposal.id or proposal.what!r}"
+    if known.origin not in ("user", "person") or known.id.startswith("q"):
+        return None
+    at = quoted_in(proposal.quote, user) if proposal.quote else None
+    if at is None:
+        return f"{known.id} is the user's: quote the words with which they gave it up"
+    return None if at > known.position[0] else f"the quoted words are older than {known.id}"
+
+
+def _active(state: WorkingState, proposal: Proposal) -> Statement | None:
+    for kind in KINDS:
+        for statement in state.statements(kind):
+            named = statement.id == proposal.id or (
+                not proposal.id and statement.what == proposal.what
+            )
+            if named and statement.status == "active":
+                return statement
+    return None
+
+
+def _supposes(quote: str, spoken: Mapping[int, str]) -> bool:
+    """Whether the sentence the quote stands in asks, supposes or tells of others."""
+    wanted = _folded(quote)
+    at = quoted_in(quote, spoken)
+    around = [s for s in sentences(spoken[at]) if wanted in _folded(s)] if at is not None else []
+    grammar = CHINESE if _CHINESE.search(quote) else ENGLISH
+    return any(grammar.doubtful(sentence) for sentence in around or [quote])
+
+
+def _unfounded(proposal: Proposal, spoken: Mapping[int, str]) -> str | None:
+    """Refuse what shares too few words with the entries it names, or with what it quotes."""
+    texts = [spoken[s] for s in proposal.sources if s in spoken] or [*spoken.values()]
+    if about(proposal.what, " ".join([*texts, proposal.quote])) >= _GROUNDED:
+        return None
+    return "its words are not those of the messages"
+
+
+def _folded(text: str) -> str:
+    return _FOLDED.sub(" ", text).strip().casefold()

@@ -1,0 +1,267 @@
+"""What of the working state is stored: events, published records, the shared set of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from psycopg.types.json import Jsonb
+
+from langledger.database.queries import load_queries
+from langledger.entries import Location
+from langledger.operations import Operation, Query, Row, fetch, fetch_all
+from langledger.state.edits import Added, Changed, Found, read_body
+from langledger.state.records import KINDS, Statement, StatementKind, WorkingState
+from langledger.state.text import printable
+
+__all__ = [
+    "Event",
+    "add_event",
+    "advance",
+    "claim",
+    "events",
+    "publish",
+    "published",
+    "share",
+    "shared",
+    "task_ids",
+    "times",
+]
+
+_queries = load_queries("langledger.state")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a state.
+
+    Attributes:
+        number: In its thread and scope, from 1.
+        at_seq: The newest entry it knows of.
+        sources: The entries it rests on.
+        body: What it says.
+    """
+
+    number: int
+    at_seq: int
+    sources: tuple[int, ...]
+    body: Found | Added | Changed
+
+
+def add_event(
+    location: Location,
+    body: Found | Added | Changed,
+    *,
+    at_seq: int,
+    sources: Iterable[int] = (),
+    event_id: UUID | None = None,
+) -> Operation[int | None]:
+    """Store an event and return its number; None where it was there already."""
+    query = _add(location, body, at_seq, sources, event_id or uuid4())
+    rows = yield from fetch(query.sql, **query.params)
+    return rows[0]["number"] if rows else None
+
+
+def events(
+    location: Location, *, merged: Sequence[int] = (), until: int | None = None
+) -> Operation[list[Event]]:
+    """Return the events of a thread's agent that are not merged, in order.
+
+    Args:
+        location: The thread and scope.
+        merged: Numbers of those that are.
+        until: The newest entry they may know of.
+    """
+    rows = yield from fetch(
+        _queries["events"],
+        **location.keys,
+        scope=location.scope,
+        merged=list(merged),
+        until=until,
+    )
+    return [
+        Event(row["number"], row["at_seq"], tuple(row["sources"]), read_body(row["body"]))
+        for row in rows
+    ]
+
+
+def claim(location: Location, token: UUID, *, seconds: int) -> Operation[tuple[int, int] | None]:
+    """Take the right to read a thread's entries with a model, for some seconds.
+
+    Returns:
+        The entry read last, and how often what follows it was tried; None where somebody else
+        is reading.
+    """
+    rows = yield from fetch(
+        _queries["claim"], **location.keys, scope=location.scope, claim=token, seconds=seconds
+    )
+    return (rows[0]["extracted"], rows[0]["attempts"]) if rows else None
+
+
+def advance(
+    location: Location,
+    token: UUID,
+    *,
+    extracted: int,
+    attempts: int = 0,
+    found: Found | None = None,
+) -> Operation[bool]:
+    """Note how far was read, with what was found, and give the right back.
+
+    Returns:
+        Whether it counts: not where the claim ran out and somebody else took it.
+    """
+    queries = [
+        Query(
+            _queries["advance"],
+            {
+                **location.keys,
+                "scope": location.scope,
+                "claim": token,
+                "extracted": extracted,
+                "attempts": attempts,
+            },
+        )
+    ]
+    if found is not None and found.said:
+        sources = {s for said in found.said for s in _sources(said)}
+        queries.append(_add(location, found, extracted, sources, token))
+    results = yield from fetch_all(*queries, repeatable=False)
+    return bool(results[0])
+
+
+def task_ids(location: Location) -> Operation[dict[int, str]]:
+    """Return the entries of a thread that were given a task, with it."""
+    rows = yield from fetch(_queries["task_ids"], **location.keys)
+    return {row["seq"]: row["task_id"] for row in rows}
+
+
+def times(location: Location, seqs: Iterable[int]) -> Operation[Mapping[int, datetime]]:
+    """Return when entries were recorded."""
+    rows = yield from fetch(_queries["times"], **location.keys, seqs=sorted(set(seqs)))
+    return {row["seq"]: row["created_at"] for row in rows}
+
+
+def publish(location: Location, state: WorkingState, *, project: str) -> Operation[None]:
+    """Let the other agents of a project see a state, all of its tasks."""
+    rows = [row for one in (state, *state.other_tasks.values()) for row in _rows(one)]
+    columns = list(zip(*rows, strict=True)) or [()] * 7
+    names = ("task_ids", "kinds", "record_ids", "statuses", "whats", "whys", "sources")
+    yield from fetch(
+        _queries["publish"],
+        **location.keys,
+        scope=location.scope,
+        project=project,
+        **{name: list(column) for name, column in zip(names, columns, strict=True)},
+    )
+
+
+def published(
+    tenant: str,
+    project: str,
+    *,
+    kind: str | None = None,
+    thread_id: str | None = None,
+    limit: int = 200,
+) -> Operation[list[Row]]:
+    """Return what agents of a project published, the newest first."""
+    return (
+        yield from fetch(
+            _queries["published"],
+            tenant=tenant,
+            project=project,
+            kind=kind,
+            thread_id=thread_id,
+            limit=limit,
+        )
+    )
+
+
+def share(
+    tenant: str,
+    project: str,
+    *,
+    kind: StatementKind,
+    what: str,
+    why: str = "",
+    record_id: str,
+    status: str = "active",
+) -> Operation[None]:
+    """Put a record into the shared set of a project, or change it."""
+    yield from fetch(
+        _queries["share"],
+        tenant=tenant,
+        project=project,
+        record_id=record_id,
+        kind=kind,
+        what=what,
+        why=why,
+        status=status,
+    )
+
+
+def shared(tenant: str, project: str) -> Operation[list[tuple[StatementKind, Statement]]]:
+    """Return the shared set of a project, each record with its kind."""
+    rows = yield from fetch(_queries["shared"], tenant=tenant, project=project)
+    return [
+        (
+            row["kind"],
+            Statement(
+                id=row["record_id"],
+                what=row["what"],
+                why=row["why"],
+                status=row["status"],
+                origin="person",
+                created_at=row["created_at"],
+                updated_at=row["updated_at"],
+            ),
+        )
+        for row in rows
+        if row["kind"] in KINDS
+    ]
+
+
+def _add(
+    location: Location,
+    body: Found | Added | Changed,
+    at_seq: int,
+    sources: Iterable[int],
+    event_id: UUID,
+) -> Query:
+    params: dict[str, Any] = {
+        **location.keys,
+        "scope": location.scope,
+        "event_id": event_id,
+        "at_seq": at_seq,
+        "sources": sorted(set(sources)),
+        "body": Jsonb(body.model_dump(mode="json")),
+    }
+    return Query(_queries["add_event"], params)
+
+
+def _sources(said: Any) -> tuple[int, ...]:
+    return (said.source,) if hasattr(said, "source") else said.sources
+
+
+def _rows(state: WorkingState) -> Iterable[tuple[str, ...]]:
+    """Yield a state's records: task, kind, id, status, what, why, sources."""
+    task = printable(state.task_id or "")
+
+    def row(kind: str, texts: Sequence[str], seqs: Sequence[int]) -> tuple[str, ...]:
+        listed = "{" + ",".join(map(str, seqs)) + "}"
+        return (task, kind, *map(printable, texts), listed)
+
+    for path, record in state.files_touched.items():
+        yield row("file", (path, record.last_action, path, record.summary), record.sources)
+    for step in state.task_progress:
+        if not step.archived:
+            yield row("step", (step.key or step.step, step.status, step.step, ""), step.sources)
+    for kind in KINDS:
+        for s in state.statements(kind):
+            if not s.archived:
+                yield row(kind, (s.id, s.status, s.what, s.why), s.sources)
+    if (last := state.last_action) is not None:
+        yield row("last_action", ("last", last.status, last.tool, last.args), (last.source,))

@@ -1,0 +1,145 @@
+"""The agent's tools on the state: note something, and see what other agents of the project do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from langchain.tools import ToolRuntime
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, Field
+
+from langledger.entries import Location, history
+from langledger.operations import Executor, Operation, Row, arun, run
+from langledger.state import store
+from langledger.state.records import WorkingState
+from langledger.state.statements.proposal import Proposal
+from langledger.state.statements.prose import user_text
+from langledger.state.statements.update import MAX_ITEMS, UPDATE_STATE, read_proposal, receipt
+from langledger.state.statements.validate import quoted_in, refusal
+
+__all__ = ["team_tool", "update_tool"]
+
+Locate = Callable[[RunnableConfig, Sequence[BaseMessage]], Location]
+ReadState = Callable[[Location], Operation[WorkingState]]
+
+_UPDATE = (
+    "Note what must not be forgotten when older messages leave your view: a decision with its "
+    "reason, a standing order of the user, a question that is still open, what a term means here. "
+    "Or close a record that no longer holds, by its id. For what the user ordered or agreed to, "
+    "quote their exact words. Files, commands and steps are noted by themselves."
+)
+_TEAM = (
+    "See what the other agents of this project decided, changed and are doing, and what holds for "
+    "all of them. kind narrows it to file, step, decision, convention, question, definition or "
+    "last_action."
+)
+_LINES = 80
+
+
+class StateItem(BaseModel):
+    """One thing to note."""
+
+    kind: Literal["decision", "convention", "question", "definition", "close"] = Field(
+        description="close: a record holds no longer, or a question has its answer (in why)"
+    )
+    what: str = Field(default="", description="in one sentence")
+    why: str = Field(default="", description="the reason, or a question's answer")
+    quote: str = Field(default="", description="the user's exact words, if it is the user's")
+    id: str = Field(default="", description="of the record that is closed or replaced")
+
+
+def update_tool(executor: Executor, locate: Locate, read_state: ReadState) -> BaseTool:
+    """Return the tool ``update_state``.
+
+    Args:
+        executor: Runs the database effects.
+        locate: Tells the thread from a run's config and its state's messages.
+        read_state: Returns the state as it is.
+    """
+
+    def update_state(items: list[StateItem], runtime: ToolRuntime[Any, Any]) -> str:
+        return run(_update(items, runtime, locate, read_state), executor)
+
+    async def aupdate_state(items: list[StateItem], runtime: ToolRuntime[Any, Any]) -> str:
+        return await arun(_update(items, runtime, locate, read_state), executor)
+
+    return StructuredTool.from_function(
+        func=update_state, coroutine=aupdate_state, name=UPDATE_STATE, description=_UPDATE
+    )
+
+
+def team_tool(executor: Executor, tenant: str, project: str) -> BaseTool:
+    """Return the tool ``read_team_state`` of a project."""
+
+    def rows(kind: str) -> Operation[list[Row]]:
+        return store.published(tenant, project, kind=kind or None, limit=_LINES)
+
+    def read_team_state(kind: str = "") -> str:
+        return _told(run(rows(kind), executor))
+
+    async def aread_team_state(kind: str = "") -> str:
+        return _told(await arun(rows(kind), executor))
+
+    return StructuredTool.from_function(
+        func=read_team_state,
+        coroutine=aread_team_state,
+        name="read_team_state",
+        description=_TEAM,
+    )
+
+
+def _update(
+    items: Sequence[StateItem],
+    runtime: ToolRuntime[Any, Any],
+    locate: Locate,
+    read_state: ReadState,
+) -> Operation[str]:
+    messages = _messages(runtime)
+    location = locate(runtime.config, messages)
+    state = yield from read_state(location)
+    spoken = {n: user_text(m) for n, m in enumerate(messages) if isinstance(m, HumanMessage)}
+    proposals = [read_proposal(item.model_dump()) for item in items[:MAX_ITEMS]]
+    if any(_must_be_dated(p, spoken) for p in proposals):
+        spoken = yield from _recorded(location)
+    refusals = [refusal(proposal, state, user=spoken) for proposal in proposals]
+    if len(items) > MAX_ITEMS:
+        refusals += [f"at most {MAX_ITEMS} at once"] * (len(items) - MAX_ITEMS)
+    return receipt(refusals)
+
+
+def _must_be_dated(proposal: Proposal, spoken: dict[int, str]) -> bool:
+    """Whether a quote must be looked up among the entries: its place counts, or it is older."""
+    if not proposal.quote:
+        return False
+    return proposal.kind == "close" or quoted_in(proposal.quote, spoken) is None
+
+
+def _recorded(location: Location) -> Operation[dict[int, str]]:
+    """Return what the user said in the whole thread, by entry."""
+    entries = yield from history(location)
+    return {
+        entry.entry_id: user_text(entry.message)
+        for entry in entries
+        if entry.role == "human" and (entry.scope or "") == location.scope
+    }
+
+
+def _messages(runtime: ToolRuntime[Any, Any]) -> Sequence[BaseMessage]:
+    state: Any = runtime.state
+    messages: Any = getattr(state, "messages", None)
+    return messages if messages is not None else state.get("messages", ())
+
+
+def _told(rows: list[Row]) -> str:
+    if not rows:
+        return "No agent of this project has published anything yet."
+    lines: list[str] = []
+    for row in rows:
+        who = " ".join(filter(None, (row["thread_id"], row["scope"])))
+        why = f" - {row['why']}" if row["why"] else ""
+        by = who if row["thread_id"] else "the project"
+        lines.append(f"- {row['kind']} [{row['status']}] {row['what']}{why} ({by})")
+    return "\n".join(lines)
