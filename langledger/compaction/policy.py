@@ -176,6 +176,7 @@ def candidates(
     shown: Callable[[Tracked], int],
     clipped: Callable[[Tracked, int], int] | None = None,
     typed: Callable[[Tracked], int | None] = lambda _: None,
+    offloaded: Callable[[Tracked], int | None] = lambda _: None,
     leading: Collection[int] = (),
     stub_tokens: int = 40,
 ) -> Iterator[Choice]:
@@ -192,11 +193,12 @@ def candidates(
         clipped: Size of a message with its arguments clipped to so many tokens each.
         typed: Size of a message without what a host added to the user's words; None where it
             added nothing.
+        offloaded: Size of a message without its inline media; None where it has none.
         leading: The system messages that open the history; they always stay.
         stub_tokens: Size of a reference.
     """
     view = _Shown(units, frozenset(leading), frozenset(pinned(units)), shown, typed)
-    yield _mask(units, _Tail.of(units, keep, shown), shown, stub_tokens)
+    yield _mask(units, _Tail.of(units, keep, shown), shown, stub_tokens, offloaded)
     tails = [_Tail.of(units, size, shown) for size in (keep, keep // 2, keep // 4, 0)]
     for tail in dict.fromkeys(tails):
         yield _summarise(view, tail)
@@ -280,11 +282,21 @@ def _newest_turn(units: Sequence[Unit]) -> int:
 
 
 def _mask(
-    units: Sequence[Unit], tail: _Tail, shown: Callable[[Tracked], int], stub_tokens: int
+    units: Sequence[Unit],
+    tail: _Tail,
+    shown: Callable[[Tracked], int],
+    stub_tokens: int,
+    offloaded: Callable[[Tracked], int | None],
 ) -> Choice:
     masked: list[int] = []
+    pins = pinned(units)
     size = sum(shown(member) for unit in units for member in unit.members)
     for unit in units[: tail.start]:
+        head = unit.head
+        light = None if head.seq in pins else offloaded(head)
+        if light is not None and (saved := shown(head) - light) > 0:
+            masked.append(head.seq)
+            size -= saved
         for member in unit.members[1:]:
             tokens = shown(member)
             if tokens >= _WORTH_MASKING:

@@ -21,6 +21,7 @@ from langchain_core.messages import (
 )
 
 from langledger.compaction.digest import Memory
+from langledger.compaction.offload import without_media
 from langledger.compaction.pairing import Tracked, Unit, call_ids, units_of
 from langledger.compaction.sameness import Known
 from langledger.compaction.subjects import Subjects
@@ -132,6 +133,7 @@ class Session:
         """Show the history as this compaction left it."""
         self.cut = cut
         self.settled, self.settled_usable = (cut.size, cut.usable) if cut else (0, 0)
+        self.settled_messages = cut.length if cut else 0
         self._follow_subjects(cut.seen if cut else 0)
         base = WorkingState.model_validate(cut.state) if cut else None
         self._fold = StateFold(base, cwd=self.cwd)
@@ -253,6 +255,11 @@ class Session:
         """Return the size of a message as it is shown now."""
         message = shown(item, self.cut)
         return item.tokens if message is item.message else self.count(message)
+
+    def offloaded_tokens(self, item: Tracked) -> int | None:
+        """Return the size of a message without its inline media; None where it has none."""
+        light = without_media(shown(item, self.cut), item.seq)
+        return None if light is None else self.count(light)
 
     def clipped_tokens(self, item: Tracked, max_tokens: int) -> int:
         """Return the size of a message with each argument of its calls clipped."""

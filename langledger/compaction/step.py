@@ -144,7 +144,6 @@ class Step:
                 self.session.adopt(previous)
             return self._declined(made)
         after, drafted = made
-        self.session.settled_messages = len(after.view.messages)
         report = yield from self._commit(drafted)
         if report is None:
             return self.measure()
@@ -284,6 +283,7 @@ class Step:
             shown=self.session.shown_tokens,
             clipped=self.session.clipped_tokens,
             typed=self.session.typed_tokens,
+            offloaded=self.session.offloaded_tokens,
             leading=self.session.leading,
         )
         choices = [
@@ -385,7 +385,9 @@ class Step:
         """Measure the compacted view and note its size in the compaction."""
         after = self.measure()
         if self.session.cut is not None:
-            self.session.cut = replace(self.session.cut, size=after.counted)
+            length = len(after.view.messages)
+            self.session.cut = replace(self.session.cut, size=after.counted, length=length)
+            self.session.settled, self.session.settled_messages = after.counted, length
         return replace(after, tokens=int(after.counted * self._scale))
 
     def _commit(self, report: CompactionReport) -> Operation[CompactionReport | None]:

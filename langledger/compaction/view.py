@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from langledger.compaction.account import NO_ACCOUNT, Account
 from langledger.compaction.edits import Edits
+from langledger.compaction.offload import media_in, media_note, without_media
 from langledger.compaction.pairing import Tracked, Unit, close_unit
 from langledger.compaction.transcript import injected_text, is_request, request_text
 from langledger.entries.ranges import Ranges
@@ -64,6 +65,7 @@ class Cut:
         seen: The newest entry there was then.
         history: All entries of the history then, system messages left out.
         size: Tokens of the whole call right after, by our counter.
+        length: Messages in view right after.
         usable: Window less reserved output, in tokens, that it was made for.
         pinned_tokens: Size limit of what is pinned.
         edits: What a person changed in summary and state.
@@ -82,6 +84,7 @@ class Cut:
     seen: int
     history: Ranges
     size: int = 0
+    length: int = 0
     usable: int = 0
     pinned_tokens: int = 1000
     edits: Edits = field(default_factory=Edits)
@@ -183,18 +186,24 @@ def shown_messages(unit: Unit, cut: Cut | None) -> list[BaseMessage]:
 
 def shown(tracked: Tracked, cut: Cut | None) -> BaseMessage:
     """Return one message as the view shows it: itself, a reference, or a part."""
-    message = tracked.message
+    message, seq = tracked.message, tracked.seq
     if cut is None:
         return message
     if isinstance(message, ToolMessage):
-        if tracked.seq in cut.masked:
-            return _replaced(message, reference(tracked))
-        if tracked.seq in cut.clipped:
-            return _replaced(message, _clip(message.content, cut.clipped[tracked.seq], tracked.seq))
-    elif isinstance(message, AIMessage) and tracked.seq in cut.clipped_args:
-        return clip_args(message, cut.clipped_args[tracked.seq], tracked.seq)
-    elif tracked.seq in cut.clipped:
-        return only_typed(message, tracked.seq) or message
+        return _shown_result(tracked, message, cut)
+    if isinstance(message, AIMessage):
+        limit = cut.clipped_args.get(seq)
+        return message if limit is None else clip_args(message, limit, seq)
+    light = without_media(message, seq) if seq in cut.masked else None
+    typed = only_typed(light or message, seq) if seq in cut.clipped else None
+    return typed or light or message
+
+
+def _shown_result(tracked: Tracked, message: ToolMessage, cut: Cut) -> ToolMessage:
+    if tracked.seq in cut.masked:
+        return _replaced(message, reference(tracked))
+    if tracked.seq in cut.clipped:
+        return _replaced(message, _clip(message.content, cut.clipped[tracked.seq], tracked.seq))
     return message
 
 
@@ -220,8 +229,9 @@ def only_typed(message: BaseMessage, seq: int) -> HumanMessage | None:
 
 def reference(tracked: Tracked) -> str:
     """Return what stands for a tool result that was moved out of view."""
-    size, seq = tracked.tokens, tracked.seq
-    return f"[Result moved out of view: {size} tokens, kept in full as entry #{seq}.]"
+    media = media_in(tracked.message)
+    size = f"{tracked.tokens} tokens" + (f", with {media}" if media else "")
+    return f"[Result moved out of view: {size}, kept in full as entry #{tracked.seq}.]"
 
 
 def _replaced(message: ToolMessage, content: str | list[Any]) -> ToolMessage:
@@ -238,14 +248,16 @@ def _replaced(message: ToolMessage, content: str | list[Any]) -> ToolMessage:
 
 
 def _clip(content: str | list[Any], max_tokens: int, seq: int) -> str:
-    text = content if isinstance(content, str) else "\n".join(map(_block_text, content))
+    text = content if isinstance(content, str) else "\n".join(_block_text(b, seq) for b in content)
     marker = f"[Shown in part; kept in full as entry #{seq}.]"
     return f"{truncate_text(text, max(max_tokens - 20, 20))}\n{marker}"
 
 
-def _block_text(block: Any) -> str:
+def _block_text(block: Any, seq: int) -> str:
     if isinstance(block, str):
         return block
+    if note := media_note(block, seq):
+        return note
     fields = cast("dict[str, Any]", block)
     return str(fields["text"]) if "text" in fields else f"[{fields.get('type', 'content')}]"
 

@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
 
+from langledger.entries.attached import attachments, with_media
 from langledger.entries.log import Entry, Location, load
 from langledger.operations import Executor, arun, run
 
@@ -22,7 +23,8 @@ Locate = Callable[[RunnableConfig, Sequence[BaseMessage]], Location]
 _DESCRIPTION = (
     "Read earlier messages of this conversation in full, by reference. Summaries and shortened "
     "results name them as #n; pass one or several, such as '#17' or '#17, #21'. A long one comes "
-    "in parts; part says which."
+    "in parts; part says which. With media=true you are shown the images, audio and files of an "
+    "entry themselves."
 )
 _MOST = 5
 _PART = 12_000  # characters; about 3,000 tokens of English
@@ -37,15 +39,21 @@ def lookup_tool(executor: Executor, locate: Locate) -> BaseTool:
         locate: Tells the thread from a run's config and its state's messages.
     """
 
-    def recall_history(reference: str, runtime: ToolRuntime[Any, Any], part: int = 1) -> str:
-        numbers = _numbers(reference)
-        location = locate(runtime.config, _messages(runtime))
-        return _told(numbers, run(load(location, numbers), executor), part)
+    def recall_history(
+        reference: str, runtime: ToolRuntime[Any, Any], part: int = 1, *, media: bool = False
+    ) -> str | list[Any]:
+        numbers, messages = _numbers(reference), _messages(runtime)
+        entries = run(load(locate(runtime.config, messages), numbers), executor)
+        told = _told(numbers, entries, part)
+        return with_media(told, entries, messages) if media else told
 
-    async def arecall_history(reference: str, runtime: ToolRuntime[Any, Any], part: int = 1) -> str:
-        numbers = _numbers(reference)
-        location = locate(runtime.config, _messages(runtime))
-        return _told(numbers, await arun(load(location, numbers), executor), part)
+    async def arecall_history(
+        reference: str, runtime: ToolRuntime[Any, Any], part: int = 1, *, media: bool = False
+    ) -> str | list[Any]:
+        numbers, messages = _numbers(reference), _messages(runtime)
+        entries = await arun(load(locate(runtime.config, messages), numbers), executor)
+        told = _told(numbers, entries, part)
+        return with_media(told, entries, messages) if media else told
 
     return StructuredTool.from_function(
         func=recall_history,
@@ -100,4 +108,4 @@ def _text(entry: Entry) -> str:
         f"{call['name']}({json.dumps(call['args'], ensure_ascii=False)})"
         for call in getattr(message, "tool_calls", [])
     ]
-    return "\n".join(text for text in (message.text, *calls) if text)
+    return "\n".join(text for text in (message.text, *attachments(message), *calls) if text)
