@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -28,7 +28,7 @@ from typing import Any, cast
 
 import snowballstemmer
 
-__all__ = ["Analysis", "analyse", "is_whole"]
+__all__ = ["Analysis", "analyse", "is_whole", "telling"]
 
 _LONGEST = 120  # characters of a term; of a longer one its hash is kept
 # A run without spaces that is no sentence: names, paths, numbers, codes.
@@ -42,6 +42,7 @@ _PIECE = re.compile(r"[^\W_]+", re.UNICODE)
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[A-Z]+\d*|\d+|[^\W\dA-Za-z_]+")
 _LINE = re.compile(r":\d+(?::\d+)?$")
 _JOINTS = re.compile(r"[/\\\\:@#+~]+")
+_PARTED = re.compile(r"[./-]")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://")
 _LETTERS = re.compile(r"[a-z]+")
 _STOP = frozenset(
@@ -56,7 +57,7 @@ _STOP = frozenset(
         """,
     )
 )
-_STOP_CJK = frozenset("的了是在和也就都而及与着或吗呢吧啊呀哦嗯么")
+_STOP_CJK = frozenset("的了是在和也就都而及与着或吗呢吧啊呀哦嗯么什")
 _stemmer = cast("Any", snowballstemmer).stemmer("english")
 
 
@@ -81,6 +82,19 @@ def analyse(text: str) -> Analysis:
         counts[term] = counts.get(term, 0) + 1
         size += term[0] not in "=~"
     return Analysis(counts, size)
+
+
+def telling(terms: Iterable[str]) -> list[str]:
+    """Return the terms of a question without those that its others say better.
+
+    Of Chinese, Japanese and Korean: single characters that stand in a pair, and pairs with a
+    particle in them where there are others.
+    """
+    kept = list(terms)
+    pairs = [term for term in kept if len(term) == 2 and _CJK.fullmatch(term)]
+    better = [pair for pair in pairs if _STOP_CJK.isdisjoint(pair)] or pairs
+    left_out = {*pairs}.difference(better) | set("".join(better))
+    return [term for term in kept if term not in left_out]
 
 
 def is_whole(term: str) -> bool:
@@ -124,17 +138,17 @@ def _bigrams(run: str) -> Iterator[str]:
             yield run[at : at + 2]
 
 
-def _compound(token: str) -> Iterator[str]:
+@lru_cache(maxsize=1 << 15)
+def _compound(token: str) -> tuple[str, ...]:
+    """Return the terms of a run without spaces; most occur over and over."""
     pieces = _PIECE.findall(token)
     words = [word for piece in pieces for word in _split(piece)]
+    stems = tuple(_stem(word.lower()) for word in words if word.lower() not in _STOP)
     if len(words) == 1 and token.isalpha() and not token[1:].isupper():
-        yield from _word(words[0].lower())
-        return
-    yield from _wholes(token.lower())
-    if "." not in token and "-" not in token and "/" not in token and len(words) > 1:
-        yield _short("~" + "".join(words).lower())
-    for word in words:
-        yield from _word(word.lower())
+        return stems
+    joined = len(words) > 1 and not _PARTED.search(token)
+    names = (*_wholes(token.lower()), *(["~" + "".join(words).lower()] if joined else []))
+    return (*map(_short, names), *stems)
 
 
 def _split(piece: str) -> list[str]:
@@ -146,7 +160,7 @@ def _split(piece: str) -> list[str]:
     return words if len(piece) >= 2 * len(words) + 1 else [piece]
 
 
-def _wholes(token: str) -> Iterator[str]:
+def _wholes(token: str) -> list[str]:
     """Return an identifier whole, and the identifiers it is made of.
 
     ``work-item-61:done`` is asked for as ``work-item-61``, ``src/auth/login.py:42`` as
@@ -154,19 +168,13 @@ def _wholes(token: str) -> Iterator[str]:
     """
     token = _SCHEME.sub("", token)
     bare = _LINE.sub("", token)
-    names = [token, bare, *_JOINTS.split(bare)]
-    names += [name.rsplit(".", 1)[-1] for name in names[2:] if "." in name]
-    for name in dict.fromkeys(names):
-        if name in (token, bare) or not name.isalpha():
-            yield from [_short("=" + name)] if len(name) > 1 else []
+    inner = _JOINTS.split(bare)
+    inner += [name.rsplit(".", 1)[-1] for name in inner if "." in name]
+    names = [token, bare, *(name for name in inner if not name.isalpha())]
+    return ["=" + name for name in dict.fromkeys(names) if len(name) > 1]
 
 
-def _word(word: str) -> Iterator[str]:
-    if word not in _STOP:
-        yield _stem(word)
-
-
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 15)
 def _stem(word: str) -> str:
     return _stemmer.stemWord(word) if _LETTERS.fullmatch(word) else _short(word)
 

@@ -11,6 +11,7 @@ from langledger.errors import EmbeddingError
 from langledger.operations import Operation, Query, Row, call, fetch, fetch_all
 from langledger.recall.build import text_of
 from langledger.recall.embeddings import Embedder
+from langledger.recall.tags import HIDDEN
 
 __all__ = ["INDEXED_FROM", "embed_some", "ensure_index", "has_index", "model_number", "number_of"]
 
@@ -58,6 +59,7 @@ def embed_some(tenant: str, spaces: Sequence[UUID] | None, embedder: Embedder) -
         tenant=tenant,
         spaces=list(spaces) if spaces is not None else None,
         model=known["model"] if known else 0,
+        hidden=sorted(HIDDEN),
         limit=_PAGE,
     )
     if not rows:

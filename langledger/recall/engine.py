@@ -23,7 +23,7 @@ from langledger.recall.embeddings import Embedder
 from langledger.recall.index import behind_query, catch_up, delete_queries, put_queries
 from langledger.recall.scoring import metadata_of
 from langledger.recall.search import checked, question_terms, search
-from langledger.recall.statement import FENCED_BELOW, Near
+from langledger.recall.statement import Near
 from langledger.recall.tags import HIDDEN
 from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
 from langledger.recall.worker import Worker
@@ -34,6 +34,7 @@ logger = logging.getLogger("langledger.recall")
 
 _queries = load_queries("langledger.recall")
 _ASKED = 1000  # characters of a question that the model reads
+_COUNTED_UP_TO = 2000  # units; above, only those with a rare term of the question are read
 _STATISTICS_SECONDS = 300.0
 _ASK_AGAIN_SECONDS = 5.0
 
@@ -187,12 +188,19 @@ class Recall:
             if not settled:
                 break
             total += settled
-        if total and self._embedder is not None and spaces is None:
-            model = yield from number_of(self._tenant, self._embedder.name)
-            if model is not None:
-                yield from ensure_index(self._tenant, model["model"], model["dimensions"])
+        if total:
+            yield from self.index_vectors()
         self._known.asked_model = float("-inf")
         return total
+
+    def index_vectors(self) -> Operation[bool]:
+        """Build the tenant's HNSW index if it has vectors enough; return whether it has one."""
+        if self._embedder is None:
+            return False
+        model = yield from number_of(self._tenant, self._embedder.name)
+        if model is None:
+            return False
+        return (yield from ensure_index(self._tenant, model["model"], model["dimensions"]))
 
     def flush(self) -> Operation[None]:
         """Index and embed everything that is recorded.
@@ -262,9 +270,13 @@ class Recall:
     def _common(self, request: SearchRequest) -> Operation[Mapping[str, float] | None]:
         """Return how often frequent terms occur, where there is so much that it matters."""
         known = self._known
-        key = tuple(request.spaces) if request.spaces is not None else None
-        units = known.units.get(key, 0.0)
-        if units <= FENCED_BELOW:
+        spaces = list(request.spaces) if request.spaces is not None else None
+        key = tuple(spaces) if spaces is not None else None
+        if key not in known.units:
+            rows = yield from fetch(_queries["sizes"], tenant=self._tenant, spaces=spaces)
+            known.units[key] = float(sum(row["units"] for row in rows))
+        units = known.units[key]
+        if units <= _COUNTED_UP_TO:
             return None
         if time.monotonic() - known.asked_common > _STATISTICS_SECONDS:
             rows = yield from fetch(_queries["common_terms"])

@@ -131,9 +131,11 @@ SELECT m.model, m.name, m.dimensions FROM {schema}.recall_model m
 WHERE m.tenant = %(tenant)s ORDER BY m.model
 
 -- name: unembedded
+-- What is hidden needs no vector; it is found by its words when asked for.
 SELECT u.space, u.ref, u.part, u.role, u.digest, u.body
 FROM {schema}.recall_unit u
 WHERE u.tenant = %(tenant)s AND (%(spaces)s::uuid[] IS NULL OR u.space = ANY(%(spaces)s::uuid[]))
+  AND NOT (u.tags && %(hidden)s::text[])
   AND NOT EXISTS (SELECT FROM {schema}.recall_vector v
                   WHERE v.tenant = u.tenant AND v.space = u.space AND v.ref = u.ref AND v.part = u.part
                     AND v.model = %(model)s)
@@ -141,8 +143,8 @@ ORDER BY u.space, u.ref DESC, u.part
 LIMIT %(limit)s
 
 -- name: embed
-INSERT INTO {schema}.recall_vector (tenant, space, ref, part, model, digest, embedding, fault)
-SELECT u.tenant, u.space, u.ref, u.part, %(model)s, u.digest,
+INSERT INTO {schema}.recall_vector (tenant, space, ref, part, model, digest, is_entry, embedding, fault)
+SELECT u.tenant, u.space, u.ref, u.part, %(model)s, u.digest, u.is_entry,
        CASE WHEN g.vector IS NOT NULL THEN {schema}.recall_vector_of(g.vector) END, g.fault
 FROM unnest(%(spaces)s::uuid[], %(refs)s::int8[], %(parts)s::int[], %(digests)s::bytea[],
             %(vectors)s::text[], %(faults)s::text[])
@@ -155,8 +157,8 @@ ON CONFLICT (tenant, space, ref, part, model) DO NOTHING
 
 -- name: copy_vectors
 -- Gives units the vectors of equal texts.
-INSERT INTO {schema}.recall_vector (tenant, space, ref, part, model, digest, embedding)
-SELECT u.tenant, u.space, u.ref, u.part, %(model)s, u.digest, o.embedding
+INSERT INTO {schema}.recall_vector (tenant, space, ref, part, model, digest, is_entry, embedding)
+SELECT u.tenant, u.space, u.ref, u.part, %(model)s, u.digest, u.is_entry, o.embedding
 FROM unnest(%(spaces)s::uuid[], %(refs)s::int8[], %(parts)s::int[], %(digests)s::bytea[])
      AS g (space, ref, part, digest)
 JOIN {schema}.recall_unit u
@@ -249,7 +251,21 @@ LEFT JOIN LATERAL (
     WHERE v.tenant = %(tenant)s AND v.space = p.space AND v.ref = p.ref AND v.part = p.part
       AND v.model = %(model)s OFFSET 0) v ON true
 
--- name: near_exact
+-- name: near_all
+-- The nearest of all; what hides a unit is looked at afterwards, for it is rare.
+SELECT n.space, n.ref, n.part
+FROM (SELECT v.space, v.ref, v.part, {schema}.recall_distance(v.embedding, %(vector)s::text) AS distance
+      FROM {schema}.recall_vector v
+      WHERE v.tenant = %(tenant)s AND v.model = %(model)s AND v.embedding IS NOT NULL
+        AND {space_of_vector}
+      ORDER BY 4, v.space, v.ref DESC, v.part LIMIT %(reach)s) n
+JOIN {schema}.recall_unit u
+  ON u.tenant = %(tenant)s AND u.space = n.space AND u.ref = n.ref AND u.part = n.part
+WHERE {space_of_unit} {condition}
+ORDER BY n.distance, n.space, n.ref DESC, n.part
+LIMIT %(pool)s
+
+-- name: near_filtered
 SELECT v.space, v.ref, v.part
 FROM {schema}.recall_vector v
 WHERE v.tenant = %(tenant)s AND v.model = %(model)s AND v.embedding IS NOT NULL AND {space_of_vector}

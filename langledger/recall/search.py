@@ -9,8 +9,8 @@ from typing import Any
 from langledger.arguments import check_whole
 from langledger.errors import ConfigurationError
 from langledger.operations import Operation, Query, Row, fetch_all
-from langledger.recall.analysis import analyse, is_whole
-from langledger.recall.build import Clean
+from langledger.recall.analysis import analyse, is_whole, telling
+from langledger.recall.build import CONTEXT, Clean
 from langledger.recall.gate import judge
 from langledger.recall.index import behind_query, catch_up, missing_query
 from langledger.recall.scoring import Candidate, Question, metadata_of, ranked
@@ -41,7 +41,7 @@ def checked(request: SearchRequest) -> SearchRequest:
 
 def question_terms(query: str) -> list[str]:
     """Return what of a question is searched for: whole names first, then the longest words."""
-    counts = analyse(query[:_READ]).counts
+    counts = telling(analyse(query[:_READ]).counts)
     wholes = sorted((term for term in counts if is_whole(term)), key=_by_length)[: TERMS // 2]
     words = sorted((term for term in counts if not is_whole(term)), key=_by_length)
     kept = {*wholes, *words[: TERMS - len(wholes)]}
@@ -106,7 +106,10 @@ def _query(
 ) -> tuple[Query, Question]:
     pool = max(_POOL, 2 * (request.offset + request.k) + 20)
     known = [(common or {}).get(term, 0.0) for term in terms]
-    searched = _selective(terms, known) if common else None
+    rows = [
+        n + (common or {}).get(CONTEXT + term, 0.0) for n, term in zip(known, terms, strict=True)
+    ]
+    searched = _selective(terms, rows) if common else None
     query = search_query(
         tenant,
         request,
@@ -120,7 +123,7 @@ def _query(
     return query, Question(terms, len(terms) - len(searched) if searched is not None else 0)
 
 
-_ROWS = 4000  # read for their terms; the rest of a question's terms only ranks what these bring
+_ROWS = 2000  # read for their terms; the rest of a question's terms only ranks what these bring
 
 
 def _selective(terms: Sequence[str], known: Sequence[float]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
-from uuid import UUID
 
 from psycopg.sql import SQL, Composable, Composed
 
@@ -68,7 +67,7 @@ def search_query(
     where, params = _conditions(tenant, request)
     in_space = SQL("u.space = ANY(%(spaces)s::uuid[])") if spaces is not None else SQL("u.is_entry")
     fenced = spaces is not None and (units or 0) <= FENCED_BELOW
-    near_params, parts = _near(near, in_space, where, spaces, pool)
+    near_params, parts = _near(near, request, in_space, where, pool)
     statement = SQL(_queries["search"]).format(
         schema=_SCHEMA,
         space_of_scope=SQL("s.space = ANY(%(spaces)s::uuid[])")
@@ -128,7 +127,7 @@ def _conditions(tenant: str, request: SearchRequest) -> tuple[Composed, dict[str
 
 
 def _near(
-    near: Near | None, in_space: SQL, where: Composed, spaces: Sequence[UUID] | None, pool: int
+    near: Near | None, request: SearchRequest, in_space: SQL, where: Composed, pool: int
 ) -> tuple[Mapping[str, Any], dict[str, Composable]]:
     """Return the parameters and the parts of the statement that are about vectors."""
     if near is None:
@@ -142,14 +141,15 @@ def _near(
         "model": near.model,
         "vector": "[" + ",".join(f"{number:.6g}" for number in near.vector) + "]",
         "dimensions": len(near.vector),
-        "reach": max(200, pool),
+        "reach": 2 * pool,
     }
-    nearest = SQL(_queries["near_indexed" if near.indexed else "near_exact"]).format(
+    whole = request.spaces is None
+    filtered = bool(request.filter) or request.within is not None or len(request.exclude) > pool
+    way = "near_filtered" if filtered else "near_indexed" if near.indexed else "near_all"
+    nearest = SQL(_queries[way]).format(
         schema=_SCHEMA,
         space_of_unit=in_space,
-        space_of_vector=SQL("v.space = ANY(%(spaces)s::uuid[])")
-        if spaces is not None
-        else SQL("true"),
+        space_of_vector=SQL("v.is_entry" if whole else "v.space = ANY(%(spaces)s::uuid[])"),
         condition=where,
     )
     return params, {

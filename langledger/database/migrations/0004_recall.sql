@@ -57,6 +57,7 @@ CREATE TABLE recall_vector (
     model      integer  NOT NULL,
     digest     bytea    NOT NULL,
     embedding  halfvec,
+    is_entry   boolean  NOT NULL DEFAULT true,
     fault      text,
     PRIMARY KEY (tenant, space, ref, part, model),
     FOREIGN KEY (tenant, space, ref, part)
@@ -89,7 +90,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN a::halfvec;
 CREATE FUNCTION recall_nearest(
     p_tenant text, p_model integer, p_dimensions integer, p_query text, p_limit integer
 ) RETURNS TABLE (space uuid, ref bigint, part integer, distance double precision)
-LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET hnsw.ef_search = 200 AS $$
+LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET hnsw.ef_search = 120 AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT space, ref, part, embedding::halfvec(%s) <=> %L::halfvec(%s) FROM recall_vector
