@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, cast
+from functools import cache
+from typing import Any, Protocol, TypeAlias, TypeGuard, cast
 from zlib import crc32
 
 import ormsgpack
@@ -107,7 +108,7 @@ class Encoder:
             return self._list(cast("list[Any]", value))
         if type(value) is dict:
             return self._dict(cast("dict[Any, Any]", value))
-        if isinstance(value, BaseMessage) and not isinstance(value, RemoveMessage):
+        if _is_message(value):
             return self._message(value)
         return self._wrapped(value) or self._plain(value)
 
@@ -152,15 +153,16 @@ class Encoder:
             return self._numbers(values)
         parts = _Parts(lambda elements, last: [[Tag.PIECE, self._piece(elements, last)]])
         for value in values:
+            if _is_message(value):  # nearly all there is in a long thread
+                reference, bare = self._intake.message(value, self._stage)
+                parts.add_message(Tag.BARE_MESSAGE if bare else Tag.MESSAGE, reference)
+                continue
             visited = self._said(value) or self._visit(value)
             if not isinstance(visited, list):
                 parts.add_small(value, _weight(visited))
                 continue
             node = cast("list[Any]", visited)
-            if node[0] in (Tag.MESSAGE, Tag.BARE_MESSAGE):
-                parts.add_message(*node)
-            else:
-                parts.add([Tag.LIST, node] if node[0] in (Tag.MESSAGES, Tag.BARE) else node)
+            parts.add([Tag.LIST, node] if node[0] in (Tag.MESSAGES, Tag.BARE) else node)
         nodes = parts.finish()
         if nodes is None:
             return self._plain(values)
@@ -243,7 +245,8 @@ class _Parts:
 
     def add_message(self, tag: Tag, reference: int) -> None:
         """Add a message; it joins the run before it."""
-        self._close(last=False)
+        if self._pending:
+            self._close(last=False)
         self._all_small = False
         many = Tag.MESSAGES if tag == Tag.MESSAGE else Tag.BARE
         if not self._nodes or self._nodes[-1][0] != many:
@@ -273,6 +276,17 @@ class _Parts:
             self._nodes += self._piece(self._pending, last)
             self._pending = []
             self._pending_size = 0
+
+
+def _is_message(value: object) -> TypeGuard[BaseMessage]:
+    """Tell whether a value becomes an entry of its own."""
+    return _are_messages(type(value))
+
+
+@cache
+def _are_messages(kind: type) -> bool:
+    """Tell it of a class; to ask an abstract class for each value would take longer."""
+    return issubclass(kind, BaseMessage) and not issubclass(kind, RemoveMessage)
 
 
 def _weight(visited: _Visited) -> bytes:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -19,17 +20,19 @@ __all__ = ["Target", "pack_id", "pack_time", "scope_of", "unpack_id", "unpack_ti
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
+@lru_cache(maxsize=4096)
 def pack_id(text: str) -> bytes:
     """Return an id as bytes that sort like it; a UUID in its usual spelling takes 16.
 
     Raises:
-        ConfigurationError: The id is empty, or holds a character PostgreSQL cannot store.
+        ConfigurationError: The id is no string, is empty, or holds a character PostgreSQL cannot
+            store.
     """
-    if _UUID.fullmatch(text):
-        return bytes.fromhex(text.replace("-", ""))
     try:
+        if _UUID.fullmatch(text):
+            return bytes.fromhex(text.replace("-", ""))
         packed = text.encode()
-    except UnicodeEncodeError:
+    except (TypeError, UnicodeEncodeError):
         packed = b""
     if not packed or b"\x00" in packed:
         raise ConfigurationError(f"{text!r} cannot be an id: give a non-empty string without NUL")
@@ -45,15 +48,18 @@ def unpack_id(packed: bytes) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def pack_time(text: object) -> datetime | None:
-    """Return a checkpoint's ``ts`` as a time, or None if the time would not give the text back."""
-    if not isinstance(text, str):
-        return None
+@lru_cache(maxsize=64)
+def _time(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
     return moment if moment.tzinfo is not None and unpack_time(moment) == text else None
+
+
+def pack_time(text: object) -> datetime | None:
+    """Return a checkpoint's ``ts`` as a time, or None if the time would not give the text back."""
+    return _time(text) if isinstance(text, str) else None
 
 
 def unpack_time(moment: datetime) -> str:
@@ -64,6 +70,11 @@ def unpack_time(moment: datetime) -> str:
 def scope_of(checkpoint_ns: str) -> str:
     """Return a checkpoint namespace without task ids: ``agent|tools`` of ``agent:1|tools:2``."""
     return "|".join(part.partition(":")[0] for part in checkpoint_ns.split("|"))
+
+
+@lru_cache(maxsize=4096)
+def _location(tenant: str, thread_id: str, checkpoint_ns: str) -> Location:
+    return Location(tenant, thread_id, scope_of(checkpoint_ns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +108,7 @@ class Target:
         if "\x00" in namespace or has_lone_surrogate(namespace):
             raise ConfigurationError("checkpoint_ns holds a character PostgreSQL cannot store")
         checkpoint_id = configurable.get("checkpoint_id") or None
-        location = Location(tenant, str(thread_id), scope_of(namespace))
-        return cls(location, namespace, checkpoint_id)
+        return cls(_location(tenant, str(thread_id), namespace), namespace, checkpoint_id)
 
     def at(self, checkpoint_id: str | None) -> Target:
         """Return another checkpoint of the same namespace."""

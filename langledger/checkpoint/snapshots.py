@@ -7,12 +7,12 @@ changed in place, so an object is known only while its fields hold what they hel
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from langchain_core.messages import BaseMessage
-from pydantic import BaseModel
+
+from langledger.entries.twins import twin_of
 
 __all__ = ["Handle", "Master", "Snapshot", "handle_of", "holds", "snapshot_of"]
 
@@ -74,15 +74,12 @@ def holds(message: BaseMessage, snapshot: Snapshot) -> bool:
 class Master:
     """A message that is never given out, only copies of it."""
 
-    __slots__ = ("_changeable", "_fields", "_message", "_plain", "_snapshot")
+    __slots__ = ("_changeable", "_message", "_snapshot")
 
     def __init__(self, message: BaseMessage) -> None:
         self._message = message
-        self._fields = cast("dict[str, Any]", message.__dict__)
-        self._changeable = tuple(
-            name for name, value in self._fields.items() if type(value) not in _IMMUTABLE
-        )
-        self._plain = _copies_plainly(type(message)) and not message.__pydantic_private__
+        fields = cast("dict[str, Any]", message.__dict__)
+        self._changeable = tuple(n for n, value in fields.items() if type(value) not in _IMMUTABLE)
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -100,33 +97,15 @@ class Master:
     def copy(self) -> BaseMessage:
         """Return a copy that shares nothing changeable."""
         try:
-            twin = self._twin() if self._plain else copy.copy(self._message)
+            twin = twin_of(self._message)
             fields = cast("dict[str, Any]", twin.__dict__)
             for name in self._changeable:
                 fields[name] = _fresh(fields[name])
-            _set(twin, "__pydantic_extra__", _fresh(twin.__pydantic_extra__))
+            if twin.__pydantic_extra__:
+                object.__setattr__(twin, "__pydantic_extra__", _fresh(twin.__pydantic_extra__))
         except TypeError:  # it holds something else than JSON does
             return copy.deepcopy(self._message)
         return twin
-
-    def _twin(self) -> BaseMessage:
-        """Do what pydantic's ``__copy__`` does, which takes most of the time of a long thread."""
-        message = self._message
-        twin = _new(type(message))
-        _set(twin, "__dict__", self._fields.copy())
-        _set(twin, "__pydantic_extra__", message.__pydantic_extra__)
-        _set(twin, "__pydantic_fields_set__", message.__pydantic_fields_set__.copy())
-        _set(twin, "__pydantic_private__", None)
-        return twin
-
-
-_new = cast("Callable[[type[BaseMessage]], BaseMessage]", object.__new__)
-_set = object.__setattr__  # pydantic's own would check the value
-
-
-@cache
-def _copies_plainly(kind: type[BaseMessage]) -> bool:
-    return kind.__copy__ is BaseModel.__copy__
 
 
 def _fresh(value: Any) -> Any:

@@ -95,7 +95,7 @@ def put(
         )
         if seqs is not None:
             gathered.learn(sent or seqs)
-            nodes = skeleton.resolved(seqs).channels
+            nodes = {name: resolve(node, seqs) for name, node in skeleton.channels.items()}
             items.add_head(
                 own.checkpoint_ns, checkpoint["id"], Head(checkpoint["channel_versions"], nodes)
             )

@@ -8,7 +8,6 @@ goes through JSON with escapes instead (:mod:`langledger.entries.exact`).
 
 from __future__ import annotations
 
-import copy
 import logging
 from hashlib import blake2b
 from typing import Any, cast
@@ -20,6 +19,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langledger.entries import exact
 from langledger.entries.compression import EXACT_JSON, compress, decompress
 from langledger.entries.exact import has_lone_surrogate
+from langledger.entries.twins import twin_of
 from langledger.errors import SerializationError
 
 __all__ = [
@@ -124,7 +124,7 @@ def split_id(message: BaseMessage) -> tuple[BaseMessage, str | None]:
     searchable = storable(message_id)
     if searchable != message_id:
         return message, searchable
-    bare = copy.copy(message)
+    bare = twin_of(message)
     cast("dict[str, Any]", bare.__dict__)["id"] = None  # as assignment does, but quicker
     return bare, message_id
 

@@ -137,6 +137,6 @@ def _decompressor() -> zstandard.ZstdDecompressor:
     )
 
 
-_small = _Spares(lambda: _compressor(6))
+_small = _Spares(lambda: _compressor(5))
 _large = _Spares(lambda: _compressor(3))
 _decompressors = _Spares(_decompressor)

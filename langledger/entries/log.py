@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any
 from uuid import UUID
@@ -68,6 +68,7 @@ class Location:
         return {"tenant": self.tenant, "thread_key": thread_key(self.tenant, self.thread_id)}
 
 
+@lru_cache(maxsize=4096)
 def thread_key(tenant: str, thread_id: str) -> UUID:
     """Return the 16-byte key of a thread, so that no statement has to look it up."""
     name = f"{tenant}\x00{thread_id}".encode()
