@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from langledger.entries import Entry, Recorded
     from langledger.errors import LangLedgerError
     from langledger.ledger import AsyncLedger, Ledger
+    from langledger.memory.chat_history import LedgerChatMessageHistory
+    from langledger.memory.chat_memory import LedgerChatMemory
+    from langledger.memory.retriever import LedgerRetriever
     from langledger.memory.store import LedgerStore
     from langledger.state.records import WorkingState
 
@@ -27,7 +30,10 @@ __all__ = [
     "Entry",
     "LangLedgerError",
     "Ledger",
+    "LedgerChatMemory",
+    "LedgerChatMessageHistory",
     "LedgerMiddleware",
+    "LedgerRetriever",
     "LedgerSaver",
     "LedgerStore",
     "Recorded",
@@ -44,7 +50,10 @@ _HOMES = {
     "Entry": "langledger.entries",
     "LangLedgerError": "langledger.errors",
     "Ledger": "langledger.ledger",
+    "LedgerChatMemory": "langledger.memory.chat_memory",
+    "LedgerChatMessageHistory": "langledger.memory.chat_history",
     "LedgerMiddleware": "langledger.compaction.middleware",
+    "LedgerRetriever": "langledger.memory.retriever",
     "LedgerSaver": "langledger.checkpoint",
     "LedgerStore": "langledger.memory.store",
     "Recorded": "langledger.entries",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -21,6 +21,7 @@ from langledger.compaction.statekeeping import keeper_of
 from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
+from langledger.memory.parts import MemoryParts
 from langledger.operations import Executor
 from langledger.recall import Recall, resolve
 from langledger.redaction import Redactor, redactor_of
@@ -28,10 +29,7 @@ from langledger.state.extract.keeper import Keeper
 from langledger.state.tool import team_tool, update_tool
 
 if TYPE_CHECKING:
-    from langgraph.store.base import IndexConfig, TTLConfig
-
     from langledger.checkpoint import LedgerSaver
-    from langledger.memory.store import LedgerStore
 
 __all__ = ["Parts", "Redact", "recall_of"]
 
@@ -54,7 +52,7 @@ def recall_of(executor: Executor, tenant: str, embeddings: object, redact: Redac
     )
 
 
-class Parts:
+class Parts(MemoryParts):
     """What a ledger hands out; the parts work sync and async alike."""
 
     def __init__(
@@ -104,32 +102,6 @@ class Parts:
         from langledger.checkpoint import LedgerSaver  # noqa: PLC0415 - for those who use it
 
         return LedgerSaver(self._executor, tenant=self._tenant, serde=serde)
-
-    def store(
-        self,
-        *,
-        index: IndexConfig | Mapping[str, Any] | None = None,
-        ttl: TTLConfig | None = None,
-    ) -> LedgerStore:
-        """Return a store on the same connections; see :class:`LedgerStore`.
-
-        Args:
-            index: How items are embedded: ``dims``, ``embed``, ``fields``, ``distance_type``;
-                None: they are found by their words alone.
-            ttl: ``default_ttl``, ``refresh_on_read``, ``sweep_interval_minutes``.
-
-        Raises:
-            ConfigurationError: One of them is not usable.
-        """
-        from langledger.memory.store import LedgerStore  # noqa: PLC0415 - for those who use it
-
-        return LedgerStore(
-            self._executor,
-            tenant=self._tenant,
-            index=index,
-            ttl=ttl,
-            clean=self._redactor.text,
-        )
 
     def middleware(
         self,
@@ -223,7 +195,9 @@ class Parts:
         The middleware of ``create_agent`` brings it along.
         """
         return lookup_tool(
-            self._executor, lambda config, messages: locate(self._tenant, config, messages)
+            self._executor,
+            lambda config, messages: locate(self._tenant, config, messages),
+            self._recalling.told,
         )
 
     def _at(self, thread_id: str, scope: str = "") -> Location:

@@ -21,7 +21,8 @@ from langledger.compaction.statekeeping import StateKeeping, with_core
 from langledger.compaction.step import ModelCall, Prepared, Step, follow
 from langledger.compaction.summarise import Summariser
 from langledger.compaction.triggers import Due
-from langledger.entries import append
+from langledger.entries import Location, append
+from langledger.entries.ranges import Ranges
 from langledger.errors import DatabaseError, NothingToShrinkError
 from langledger.operations import Operation
 from langledger.state import store
@@ -121,6 +122,14 @@ class Compactor:
         if min(prepared.tokens, self._calibration(call).apply(prepared.counted)) > call.window:
             raise NothingToShrinkError(_too_large(prepared, self._room(call, prepared.view)))
         return prepared
+
+    def hidden(self, location: Location) -> Ranges:
+        """Return the entries that the view prepared last does not show whole."""
+        session = self._sessions.take(location)
+        if session is None:
+            return Ranges()
+        self._sessions.put(location, session)
+        return session.hidden
 
     def record(self, call: ModelCall, answer: Sequence[BaseMessage]) -> Operation[None]:
         """Record what the model answered, so that a finished turn is complete."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from langchain_core.messages import BaseMessage, HumanMessage
 from psycopg.sql import SQL, Composed
 
 from langledger.compaction.brought import Brought, brought_message
@@ -24,6 +25,7 @@ from langledger.compaction.step import ModelCall, Prepared
 from langledger.database.queries import load_queries
 from langledger.entries.codec import storable
 from langledger.entries.log import thread_key
+from langledger.entries.ranges import Ranges
 from langledger.errors import LangLedgerError
 from langledger.operations import Operation, fetch
 from langledger.recall import Hit, Recall, SearchRequest
@@ -39,6 +41,7 @@ _MARKS = re.compile(r"<(?=/?\s*recalled-history)", re.IGNORECASE)
 _HITS = 8
 _LONGEST_HIT = 300  # tokens
 _LEAST = 60  # tokens; less is not worth a message
+_NEAR = 0.35  # of the best hit's score; what is further below it only fills the view
 _FULL = 0.85  # share of the room that what is brought may fill it to
 
 FactSource: TypeAlias = "Callable[[ModelCall, str], Operation[Sequence[str]]]"
@@ -88,8 +91,8 @@ class Recaller:
             return prepared
         started = time.perf_counter()
         try:
-            found = yield from self._find(call, session, request, self._room(call, prepared))
-            text, brought = found
+            room = self._room(call, prepared)
+            text, brought = yield from self._find(call, session.hidden, request, room)
             yield from self._keep(call, session, request.seq, text)
         except Exception as error:  # a search must not cost the user the answer
             if not isinstance(error, LangLedgerError):
@@ -107,12 +110,32 @@ class Recaller:
             brought=brought,
         )
 
+    def for_input(
+        self, call: ModelCall, hidden: Ranges, query: str
+    ) -> Operation[list[BaseMessage]]:
+        """Return the message that shows what bears on an input that is no entry yet, if any.
+
+        Args:
+            call: The call that the input is for.
+            hidden: The entries that its view does not show.
+            query: The input.
+        """
+        if not query.strip():
+            return []
+        try:
+            asked = Tracked(0, HumanMessage(query), 0)
+            text, _ = yield from self._find(call, hidden, asked, self.max_tokens)
+        except LangLedgerError as error:
+            logger.warning("the context is given without recall: %s", error)
+            return []
+        return [brought_message(0, storable(text))] if text else []
+
     def _room(self, call: ModelCall, prepared: Prepared) -> int:
         usable = call.window - call.reserved
         return min(self.max_tokens, usable // 10, int(usable * _FULL) - prepared.tokens)
 
     def _find(
-        self, call: ModelCall, session: Session, request: Tracked, room: int
+        self, call: ModelCall, hidden: Ranges, request: Tracked, room: int
     ) -> Operation[tuple[str, Brought]]:
         query = request.message.text
         nothing = Brought(message=request.seq)
@@ -121,7 +144,7 @@ class Recaller:
         known = (yield from self.facts(call, query)) if self.facts is not None else ()
         facts = _within([f"- {fact}" for fact in known], room)
         room -= sum(map(count_text, facts))
-        hits, confidence, reasons = yield from self._search(call, session, query)
+        hits, confidence, reasons = yield from self._search(call, hidden, query)
         chosen = _fitting(hits, room)
         lines = [*facts, *(_line(hit) for hit in sorted(chosen, key=_place))]
         if not lines:
@@ -137,9 +160,8 @@ class Recaller:
         )
 
     def _search(
-        self, call: ModelCall, session: Session, query: str
+        self, call: ModelCall, hidden: Ranges, query: str
     ) -> Operation[tuple[Sequence[Hit], float, tuple[str, ...]]]:
-        hidden = session.hidden
         if not len(hidden):
             return (), 0.0, ("the view shows everything",)
         location = call.location
@@ -152,7 +174,9 @@ class Recaller:
             touch=False,
         )
         found = yield from self.recalling.search(request)
-        hits = found.hits if found.gate.inject else ()
+        best = max((hit.score for hit in found.hits), default=0.0)
+        sure = [hit for hit in found.hits if hit.score >= _NEAR * best]
+        hits = sure if found.gate.inject else ()
         return hits, found.gate.confidence, found.gate.reasons
 
     def _keep(self, call: ModelCall, session: Session, seq: int, text: str) -> Operation[None]:

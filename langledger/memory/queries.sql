@@ -171,3 +171,8 @@ WITH scope AS (
 SELECT f.*, (SELECT strangers FROM stats) AS strangers
 FROM found f
 ORDER BY f.score DESC, f.namespace, f.key
+
+-- name: clear_history
+UPDATE {schema}.thread
+SET metadata = metadata || jsonb_build_object('cleared_until', next_seq - 1)
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s

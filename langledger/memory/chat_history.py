@@ -1,0 +1,80 @@
+"""A thread of the ledger as LangChain's chat message history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage
+
+from langledger.compaction.host import Host
+from langledger.database.queries import load_queries
+from langledger.entries import Location, about, append
+from langledger.entries import history as entries_of
+from langledger.operations import Operation, arun, fetch, run
+
+__all__ = ["LedgerChatMessageHistory", "messages_of"]
+
+_queries = load_queries("langledger.memory")
+
+_CLEARED = "cleared_until"  # of a thread's facts: the last entry that the history no longer shows
+
+
+class LedgerChatMessageHistory(BaseChatMessageHistory):
+    """Keeps a conversation's messages as entries; sync and async.
+
+    ``clear`` empties the history, not the ledger: entries before it stay there, and can be
+    recalled.
+
+    Args:
+        ledger: Where the entries are kept.
+        session_id: The conversation; the ledger's ``thread_id``.
+        user_id: User the conversation belongs to.
+    """
+
+    def __init__(self, ledger: Host, *, session_id: str, user_id: str | None = None) -> None:
+        self._executor = ledger.executor
+        self._user_id = user_id
+        self.location = Location(ledger.tenant, session_id)
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # pyright: ignore[reportIncompatibleVariableOverride] - declared as a variable, documented as a property
+        """The messages since the last ``clear``, oldest first."""
+        return run(messages_of(self.location), self._executor)
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """Await :attr:`messages`."""
+        return await arun(messages_of(self.location), self._executor)
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Record messages; one that carries an id is recorded once however often it is added."""
+        run(self._add(messages), self._executor)
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Await :meth:`add_messages`."""
+        await arun(self._add(messages), self._executor)
+
+    def clear(self) -> None:
+        """Show none of the messages so far any more."""
+        run(_clear(self.location), self._executor)
+
+    async def aclear(self) -> None:
+        """Await :meth:`clear`."""
+        await arun(_clear(self.location), self._executor)
+
+    def _add(self, messages: Sequence[BaseMessage]) -> Operation[None]:
+        named = [m if m.id else m.model_copy(update={"id": str(uuid4())}) for m in messages]
+        yield from append(self.location, named, user_id=self._user_id)
+
+
+def messages_of(location: Location) -> Operation[list[BaseMessage]]:
+    """Return the messages of a conversation since it was last cleared, oldest first."""
+    facts: Any = yield from about(location)
+    entries = yield from entries_of(location, after=int(facts.get(_CLEARED, 0)))
+    return [entry.message for entry in entries if entry.scope is None]
+
+
+def _clear(location: Location) -> Operation[None]:
+    yield from fetch(_queries["clear_history"], **location.keys)
