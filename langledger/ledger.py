@@ -23,8 +23,8 @@ from langledger.database.embedded import EmbeddedServer
 from langledger.database.opening import dsn_of, pooled
 from langledger.entries import Entry, Recorded
 from langledger.operations import Operation, Row, arun, run
-from langledger.parts import Parts, Redact, recall_of
-from langledger.recall import AsyncSearches, Recall, Searches, resolve
+from langledger.parts import Parts, Redact, embedder_of, recall_of
+from langledger.recall import AsyncSearches, Recall, Searches
 from langledger.redaction import redactor_of
 
 __all__ = ["AsyncLedger", "Ledger"]
@@ -45,7 +45,8 @@ class Ledger(States, Searches, Pins, Editing, Parts):
         redact: Take secrets out of summaries, working state and index; entries keep them.
             False: leave them; a list: regular expressions of more secrets.
         embeddings: The model of the vectors that recall uses: ``"auto"`` (the local one, where
-            installed), ``"local"``, ``"sentence-encoder"``, ``"off"``, or LangChain ``Embeddings``.
+            installed), ``"local"``, ``"sentence-encoder"``, ``"off"``, or LangChain ``Embeddings``;
+            default: what ``LANGLEDGER_EMBEDDINGS`` says.
         recalling: A searcher to share instead of making one.
         setup: Bring the schema up to date when opened. Without it, run
             `langledger db upgrade` once before.
@@ -58,7 +59,7 @@ class Ledger(States, Searches, Pins, Editing, Parts):
         tenant: str = "default",
         server: EmbeddedServer | None = None,
         redact: Redact = True,
-        embeddings: object = "auto",
+        embeddings: object = None,
         recalling: Recall | None = None,
         setup: bool = True,
     ) -> None:
@@ -79,7 +80,7 @@ class Ledger(States, Searches, Pins, Editing, Parts):
         pool_size: int = 10,
         data_dir: str | Path | None = None,
         redact: Redact = True,
-        embeddings: object = "auto",
+        embeddings: object = None,
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -104,14 +105,14 @@ class Ledger(States, Searches, Pins, Editing, Parts):
         """
         check_tenant(tenant)
         redactor_of(redact)
-        embedder = resolve(embeddings)
+        embedder = embedder_of(embeddings)
         database, server = pooled(Database, dsn, data_dir, schema=schema, pool_size=pool_size)
         return cls(
             database,
             tenant=tenant,
             server=server,
             redact=redact,
-            embeddings=embedder,
+            embeddings=embedder if embedder is not None else "off",
             setup=setup,
         )
 
@@ -233,7 +234,8 @@ class AsyncLedger(AsyncStates, AsyncSearches, AsyncPins, AsyncEditing, Parts):
         redact: Take secrets out of summaries, working state and index; entries keep them.
             False: leave them; a list: regular expressions of more secrets.
         embeddings: The model of the vectors that recall uses: ``"auto"`` (the local one, where
-            installed), ``"local"``, ``"sentence-encoder"``, ``"off"``, or LangChain ``Embeddings``.
+            installed), ``"local"``, ``"sentence-encoder"``, ``"off"``, or LangChain ``Embeddings``;
+            default: what ``LANGLEDGER_EMBEDDINGS`` says.
         recalling: A searcher to share instead of making one.
         setup: Bring the schema up to date when opened. Without it, run
             `langledger db upgrade` once before.
@@ -246,7 +248,7 @@ class AsyncLedger(AsyncStates, AsyncSearches, AsyncPins, AsyncEditing, Parts):
         tenant: str = "default",
         server: EmbeddedServer | None = None,
         redact: Redact = True,
-        embeddings: object = "auto",
+        embeddings: object = None,
         recalling: Recall | None = None,
         setup: bool = True,
     ) -> None:
@@ -267,7 +269,7 @@ class AsyncLedger(AsyncStates, AsyncSearches, AsyncPins, AsyncEditing, Parts):
         pool_size: int = 10,
         data_dir: str | Path | None = None,
         redact: Redact = True,
-        embeddings: object = "auto",
+        embeddings: object = None,
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -276,14 +278,14 @@ class AsyncLedger(AsyncStates, AsyncSearches, AsyncPins, AsyncEditing, Parts):
         """
         check_tenant(tenant)
         redactor_of(redact)
-        embedder = resolve(embeddings)
+        embedder = embedder_of(embeddings)
         database, server = pooled(AsyncDatabase, dsn, data_dir, schema=schema, pool_size=pool_size)
         return cls(
             database,
             tenant=tenant,
             server=server,
             redact=redact,
-            embeddings=embedder,
+            embeddings=embedder if embedder is not None else "off",
             setup=setup,
         )
 

@@ -18,12 +18,13 @@ from langledger.compaction.node import CompactionNode
 from langledger.compaction.options import CompactionOptions
 from langledger.compaction.requests import compact_tool
 from langledger.compaction.statekeeping import keeper_of
+from langledger.config import load_settings
 from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
 from langledger.memory.parts import MemoryParts
 from langledger.operations import Executor
-from langledger.recall import Recall, resolve
+from langledger.recall import Embedder, Recall, resolve
 from langledger.redaction import Redactor, redactor_of
 from langledger.state.extract.keeper import Keeper
 from langledger.state.tool import team_tool, update_tool
@@ -31,7 +32,7 @@ from langledger.state.tool import team_tool, update_tool
 if TYPE_CHECKING:
     from langledger.checkpoint import LedgerSaver
 
-__all__ = ["Parts", "Redact", "recall_of"]
+__all__ = ["Parts", "Redact", "embedder_of", "recall_of"]
 
 Redact: TypeAlias = bool | Sequence[str | re.Pattern[str]] | Redactor
 """Whether secrets are taken out; patterns: of more secrets than those known."""
@@ -47,9 +48,19 @@ def recall_of(executor: Executor, tenant: str, embeddings: object, redact: Redac
     return Recall(
         executor,
         tenant=check_tenant(tenant),
-        embedder=resolve(embeddings),
+        embedder=embedder_of(embeddings),
         clean=redactor_of(redact).text,
     )
+
+
+def embedder_of(embeddings: object) -> Embedder | None:
+    """Return the model that an argument asks for; None asks for what the settings say.
+
+    Raises:
+        ConfigurationError: It is no such thing.
+        MissingDependencyError: The model asked for is not installed.
+    """
+    return resolve(load_settings().embeddings if embeddings is None else embeddings)
 
 
 class Parts(MemoryParts):

@@ -87,7 +87,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         self._cwd = cwd
         self._asked: set[str] = set()
         executor, locate = ledger.executor, self._locate
-        lookup_tools = [lookup_tool(executor, locate)] if lookup else []
+        lookup_tools = [lookup_tool(executor, locate, ledger.recalling.told)] if lookup else []
         compact_tools = [requests.compact_tool(executor, locate)] if compact_tool else []
         state_tools = self._state_tools(options.get("project")) if update_state else []
         self.tools: Sequence[BaseTool] = [*lookup_tools, *state_tools, *compact_tools]

@@ -1,11 +1,11 @@
-"""The agent's tool that reads entries back by their reference."""
+"""The agent's tool that reads entries back by their reference, and searches for them."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from langchain.tools import ToolRuntime
 from langchain_core.messages import BaseMessage
@@ -14,45 +14,66 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from langledger.entries.attached import attachments, with_media
 from langledger.entries.log import Entry, Location, load
-from langledger.operations import Executor, arun, run
+from langledger.operations import Executor, Operation, arun, run
 
-__all__ = ["Locate", "lookup_tool"]
+__all__ = ["Locate", "Search", "lookup_tool"]
 
 Locate = Callable[[RunnableConfig, Sequence[BaseMessage]], Location]
+Search = Callable[[Location, str], Operation[str]]
+_Read: TypeAlias = tuple[str, list[Entry]]
 
 _DESCRIPTION = (
     "Read earlier messages of this conversation in full, by reference. Summaries and shortened "
     "results name them as #n; pass one or several, such as '#17' or '#17, #21'. A long one comes "
     "in parts; part says which. With media=true you are shown the images, audio and files of an "
-    "entry themselves."
+    "entry themselves. To find what is not in view, leave reference empty and pass query: the "
+    "exact name, value, path or error you look for, or a question."
 )
 _MOST = 5
 _PART = 12_000  # characters; about 3,000 tokens of English
 _REFERENCE = re.compile(r"\d{1,18}")
 
 
-def lookup_tool(executor: Executor, locate: Locate) -> BaseTool:
+def lookup_tool(executor: Executor, locate: Locate, search: Search | None = None) -> BaseTool:
     """Return the tool ``recall_history``.
 
     Args:
         executor: Runs the database effects.
         locate: Tells the thread from a run's config and its state's messages.
+        search: Tells what a thread has about a question; None: entries are read by reference only.
     """
 
+    def _read(location: Location, reference: str, query: str, part: int) -> Operation[_Read]:
+        if query.strip() and search is not None:
+            return (yield from search(location, query)), []
+        numbers = _numbers(reference)
+        entries = yield from load(location, numbers)
+        return _told(numbers, entries, part), entries
+
     def recall_history(
-        reference: str, runtime: ToolRuntime[Any, Any], part: int = 1, *, media: bool = False
+        runtime: ToolRuntime[Any, Any],
+        reference: str = "",
+        query: str = "",
+        part: int = 1,
+        *,
+        media: bool = False,
     ) -> str | list[Any]:
-        numbers, messages = _numbers(reference), _messages(runtime)
-        entries = run(load(locate(runtime.config, messages), numbers), executor)
-        told = _told(numbers, entries, part)
+        messages = _messages(runtime)
+        location = locate(runtime.config, messages)
+        told, entries = run(_read(location, reference, query, part), executor)
         return with_media(told, entries, messages) if media else told
 
     async def arecall_history(
-        reference: str, runtime: ToolRuntime[Any, Any], part: int = 1, *, media: bool = False
+        runtime: ToolRuntime[Any, Any],
+        reference: str = "",
+        query: str = "",
+        part: int = 1,
+        *,
+        media: bool = False,
     ) -> str | list[Any]:
-        numbers, messages = _numbers(reference), _messages(runtime)
-        entries = await arun(load(locate(runtime.config, messages), numbers), executor)
-        told = _told(numbers, entries, part)
+        messages = _messages(runtime)
+        location = locate(runtime.config, messages)
+        told, entries = await arun(_read(location, reference, query, part), executor)
         return with_media(told, entries, messages) if media else told
 
     return StructuredTool.from_function(
@@ -75,7 +96,7 @@ def _numbers(reference: str) -> list[int]:
 
 def _told(numbers: list[int], entries: list[Entry], part: int) -> str:
     if not numbers:
-        return "No reference given: pass the number of an entry, such as '#17'."
+        return "No reference given: pass the number of an entry, such as '#17', or a query."
     found = {entry.entry_id for entry in entries}
     parts = [_shown(entry, part) for entry in entries]
     parts += [f"#{number}: there is no such entry." for number in numbers if number not in found]

@@ -149,6 +149,16 @@ class Recall:
         )
         return (yield from self.search(request))
 
+    def told(self, location: Location, query: str) -> Operation[str]:
+        """Return what a thread has about a question, as its agent reads it."""
+        found = yield from self.search_thread(location, query)
+        if not found.hits:
+            return f"Nothing was found: {found.gate.reasons[0]}."
+        return "\n\n".join(
+            f"#{hit.entry_id} ({hit.role}, {hit.created_at:%Y-%m-%d %H:%M}):\n{hit.text}"
+            for hit in found.hits
+        )
+
     def put_queries(self, space: UUID, texts: Sequence[Text]) -> list[Query]:
         """Return statements that index texts in place of their refs' old ones; plain function."""
         return put_queries(self._tenant, space, texts, clean=self._clean)

@@ -38,7 +38,7 @@ def units_of(message: BaseMessage, heads: Mapping[str, str]) -> list[str]:
         message: As recorded.
         heads: What the tool calls before it were, by call id.
     """
-    if message.additional_kwargs.get(RECALLED):
+    if message.additional_kwargs.get(RECALLED) or _is_repeated(message):
         return []
     text = _REPEATED.sub("", _text(message)).replace("\x00", "\ufffd")
     units = split(text)
@@ -46,6 +46,11 @@ def units_of(message: BaseMessage, heads: Mapping[str, str]) -> list[str]:
         head = heads.get(message.tool_call_id)
         return [f"{head}\n{unit}" for unit in units or [""]] if head else units
     return [*units, *(unit for call in _calls(message) for unit in split(call))]
+
+
+def _is_repeated(message: BaseMessage) -> bool:
+    """Tell the answers of our own tool, which repeat what is recorded."""
+    return isinstance(message, ToolMessage) and message.name == "recall_history"
 
 
 def call_heads(messages: Iterable[BaseMessage]) -> dict[str, str]:
