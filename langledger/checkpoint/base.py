@@ -353,6 +353,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         )
 
     def _delete_for_runs(self, run_ids: Sequence[str]) -> Operation[Pruned]:
+        _check_several("run_ids", run_ids)
         sealing = yield from self._sealing()
         return (yield from maintenance.delete_for_runs(self._cache, sealing, self._tenant, run_ids))
 
@@ -383,10 +384,14 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
 
 
 def _checked(thread_ids: Sequence[str], strategy: str) -> Sequence[str]:
-    if isinstance(thread_ids, str):
-        raise ConfigurationError("thread_ids must be a sequence of thread ids, not one string")
+    _check_several("thread_ids", thread_ids)
     if strategy not in _STRATEGIES:
         raise ConfigurationError(
             f"strategy {strategy!r} is unknown: take one of {', '.join(_STRATEGIES)}"
         )
     return thread_ids
+
+
+def _check_several(name: str, ids: Sequence[str]) -> None:
+    if isinstance(ids, str):
+        raise ConfigurationError(f"{name} must be a sequence of ids, not one string")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, cast
 
+from langledger.arguments import check_text, check_whole
 from langledger.checkpoint.cache import Cache
 from langledger.checkpoint.keys import pack_id
 from langledger.checkpoint.listing import metadata_at_hand, scan_rows
@@ -61,10 +62,13 @@ class Policy:
     entries: bool = False
 
     def __post_init__(self) -> None:
-        if self.keep < 0:
-            raise ConfigurationError(f"keep must be 0 or more checkpoints, not {self.keep}")
-        if self.since is not None and self.since.tzinfo is None:
-            raise ConfigurationError("since needs a time zone: datetime.now(UTC) - timedelta(...)")
+        check_whole("keep", self.keep)
+        if self.checkpoint_ns is not None:
+            check_text("checkpoint_ns", self.checkpoint_ns, empty=True)
+        if self.since is not None and getattr(self.since, "tzinfo", None) is None:
+            raise ConfigurationError(
+                "since must be a time with its zone: datetime.now(UTC) - timedelta(...)"
+            )
 
     @property
     def kinds(self) -> list[str]:

@@ -79,8 +79,12 @@ class Layout:
 
     @classmethod
     def of(cls, names: Any) -> Layout:
-        """Make one of nested lists of names."""
-        body = ormsgpack.packb(names)
+        """Make one of nested lists of names.
+
+        Raises:
+            SerializationError: One holds what UTF-8 does not have.
+        """
+        body = _packed(names)
         return cls(body, blake2b(body, digest_size=16, person=b"layout").digest())
 
 
@@ -191,13 +195,13 @@ def layout_of_checkpoint(skeleton: Skeleton) -> tuple[Layout, bytes]:
         "m": skeleton.metadata,
     }
     keys, values = split(tree, _DEPTH)
-    return Layout.of(keys), ormsgpack.packb(values)
+    return Layout.of(keys), _packed(values)
 
 
 def layout_of_writes(task: TaskWrites) -> tuple[Layout, bytes]:
     """Part a task's writes into their layout and their nodes."""
     layout = Layout.of([task.task_path, *(channel for channel, _ in task.writes)])
-    return layout, ormsgpack.packb([node for _, node in task.writes])
+    return layout, _packed([node for _, node in task.writes])
 
 
 def pack_checkpoint(
@@ -282,6 +286,15 @@ def read_log(log: bytes) -> Iterator[Record]:
 def layout_numbers(records: Sequence[Record]) -> set[int]:
     """Return the layouts that records name."""
     return {r.layout for r in records if isinstance(r.layout, int) and r.layout}
+
+
+def _packed(names: Any) -> bytes:
+    try:
+        return ormsgpack.packb(names)
+    except TypeError as error:
+        raise SerializationError(
+            f"a name of a channel or node, or a version, cannot be stored: {error}"
+        ) from error
 
 
 def _begun(kind: Kind, checkpoint_id: str) -> Writer:

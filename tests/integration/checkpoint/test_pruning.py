@@ -98,10 +98,6 @@ def test_strategies(put: Any, saver: LedgerSaver, rows: Any) -> None:
         saver.prune(["thread"], strategy="all")
     with pytest.raises(ConfigurationError, match="not one string"):
         saver.prune("thread")
-    with pytest.raises(ConfigurationError, match="0 or more"):
-        Policy(keep=-1)
-    with pytest.raises(ConfigurationError, match="time zone"):
-        Policy(since=datetime(2020, 1, 1))  # noqa: DTZ001 - what it refuses
 
 
 def test_writers_go_on_after_a_prune(put: Any, database: Database, cold: LedgerSaver) -> None:
@@ -213,3 +209,23 @@ def test_several_processes_write_and_prune_one_thread(dsn: str, cold: LedgerSave
     for one in found:
         assert one.checkpoint["channel_values"]["messages"]
         assert one.checkpoint["channel_values"]["file"].startswith("shared value")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"keep": -1}, "keep must be at least 0"),
+        ({"keep": "3"}, "keep must be a whole number"),
+        ({"since": datetime(2025, 1, 1)}, "with its zone"),  # noqa: DTZ001 - that is what is wrong
+        ({"since": "30d"}, "with its zone"),
+        ({"checkpoint_ns": 3}, "checkpoint_ns must be a string"),
+    ],
+)
+def test_a_policy_that_cannot_be_meant(wrong: Any, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        Policy(**wrong)
+
+
+def test_one_run_is_not_several(saver: LedgerSaver) -> None:
+    with pytest.raises(ConfigurationError, match="run_ids must be a sequence"):
+        saver.delete_for_runs("a-run")

@@ -110,6 +110,17 @@ def test_what_cannot_be_stored_is_refused_and_the_thread_still_reads(
     assert rows("SELECT count(*) AS n FROM {schema}.entry")[0]["n"] == 1
 
 
+def test_a_name_that_is_not_text_is_refused(put: Any, saver: LedgerSaver, rows: Any) -> None:
+    with pytest.raises(SerializationError, match="name of a channel or node"):
+        put({"half \ud800": 1})
+    config = put({"messages": [HumanMessage("fine", id="1")]})
+    with pytest.raises(SerializationError, match="name of a channel or node"):
+        saver.put_writes(config, [("half \ud800", "x")], "task")
+    found = saver.get_tuple(config)
+    assert found is not None
+    assert found.pending_writes == []
+
+
 def test_a_value_too_large_for_postgresql_is_refused_with_advice(
     put: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -42,8 +43,8 @@ def test_a_uuid_takes_sixteen_bytes_and_nothing_else_does() -> None:
     assert all(len(pack_id("x" * n)) != 16 for n in range(1, 40))
 
 
-@pytest.mark.parametrize("identifier", ["", "a\x00b", "\ud800"])
-def test_an_id_that_cannot_be_stored_is_refused(identifier: str) -> None:
+@pytest.mark.parametrize("identifier", ["", "a\x00b", "\ud800", 5, uuid4()])
+def test_an_id_that_cannot_be_stored_is_refused(identifier: Any) -> None:
     with pytest.raises(ConfigurationError):
         pack_id(identifier)
 
