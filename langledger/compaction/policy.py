@@ -206,7 +206,7 @@ def candidates(
         yield _summarise(view, replace(tails[-1], clip=clip))
     for clip in (300, 100) if clipped is not None else ():
         yield _summarise(view, replace(tails[-1], clip=clip, clip_args=clip), clipped)
-    if units and not isinstance(units[-1].head.message, HumanMessage):
+    if units:
         # Even the newest turn goes: the state tells what it did, its entries hold the rest.
         yield _summarise(view, replace(tails[-1], start=len(units)))
 

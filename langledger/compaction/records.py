@@ -213,6 +213,7 @@ def _ranges(multirange: Multirange[int]) -> Ranges:
 
 def pack(cut: Cut) -> bytes:
     """Return what a compaction's row holds beside its columns."""
+        length=view["length"],
     # Bytes, not jsonb: text of tools may hold NUL and lone surrogates, which jsonb refuses.
     document = {
         "clipped": cut.clipped,
@@ -229,3 +230,4 @@ def pack(cut: Cut) -> bytes:
         **({"account": cut.account.dump()} if cut.account.text else {}),
     }
     return zstandard.ZstdCompressor(level=9).compress(json.dumps(document).encode())
+        "length": cut.length,

@@ -222,6 +222,13 @@ class Session:
             messages=messages,
             turns=self.subjects.turns,
             topic_switch=before,
+    @property
+    def repeated(self) -> list[int]:
+        """Second results of calls: no view shows them, and none is to when their calls are gone."""
+        shown = {member.seq for unit in self._units for member in unit.members}
+        covered = self.cut.covered if self.cut else ()
+        return [t.seq for t in self.tracked if t.seq not in shown and t.seq not in covered]
+
             low_density=self.subjects.stale_turns if self.reads_subjects else 0,
         )
 

@@ -344,7 +344,7 @@ class Step:
 
     def _cut(self, choice: Choice, summary: Summary) -> Cut:
         old = self._old
-        covered = old.covered | choice.covered
+        covered = old.covered | choice.covered | Ranges.of(self.session.repeated)
         clipped_args = dict(old.clipped_args)
         if choice.clip_args is not None:
             turns = [unit.head.seq for unit in self.session.units if unit.is_tool_turn]
