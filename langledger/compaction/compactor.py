@@ -13,13 +13,15 @@ from langledger.compaction.overflow import overflow_of, room_below
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.policy import Policy, Room
 from langledger.compaction.recalled import Recaller
-from langledger.compaction.records import applicable
+from langledger.compaction.recap import RecapWhen
+from langledger.compaction.records import applicable, note_recap
 from langledger.compaction.requests import answer_request, news_query, split_news
 from langledger.compaction.review import Review
 from langledger.compaction.session import Session, Sessions, View
 from langledger.compaction.statekeeping import StateKeeping, with_core
 from langledger.compaction.step import ModelCall, Prepared, Step, follow
 from langledger.compaction.summarise import Summariser
+from langledger.compaction.telemetry import announce_recap
 from langledger.compaction.triggers import Due
 from langledger.entries import Location, append
 from langledger.entries.ranges import Ranges
@@ -51,6 +53,7 @@ class Compactor:
         count: Size of a message in tokens.
         state: Keeps the working state complete.
         review: Asks a person about each compaction before it is applied.
+        recap: When the view asks the agent where it stands.
         recaller: Brings what is out of view back where it is sure to help; None: nothing does.
     """
 
@@ -60,6 +63,7 @@ class Compactor:
     count: Callable[[BaseMessage], int] = count_message
     state: StateKeeping = field(default_factory=StateKeeping)
     review: Review | None = None
+    recap: RecapWhen = "auto"
     recaller: Recaller | None = None
     _sessions: Sessions = field(default_factory=Sessions)
     _calibrations: dict[str, Calibration] = field(default_factory=dict[str, Calibration])
@@ -104,6 +108,7 @@ class Compactor:
                 due=due,
                 below=below,
                 review=self.review,
+                recap=self.recap,
                 state=self.state,
             )
             prepared = yield from step.run()
@@ -140,8 +145,12 @@ class Compactor:
         )
         if session is not None:
             _note_task(session, call, recorded.entry_ids)
+            known = session.recap
             session.extend([*call.messages, *answer], _track(recorded.entry_ids, answer, sizes))
             self._sessions.put(call.location, session)
+            if session.recap is not None and session.recap != known:
+                yield from note_recap(call.location, session.recap)
+                announce_recap(session.recap)
         self.state.recorded(call.location, len(answer))
 
     def observe(self, call: ModelCall, prepared: Prepared, reported: int | None) -> None:

@@ -14,6 +14,7 @@ from langledger.arguments import check_text, check_whole
 from langledger.compaction.compactor import Compactor
 from langledger.compaction.policy import Policy
 from langledger.compaction.recalled import Recaller
+from langledger.compaction.recap import RecapWhen
 from langledger.compaction.review import Reviewer, review_of
 from langledger.compaction.statekeeping import StateKeeping
 from langledger.compaction.summarise import DEFAULT_PROMPT, Summariser
@@ -52,6 +53,8 @@ class CompactionOptions(StateOptions, total=False):
             the next from the messages themselves; 0: always. Default 8.
         cache_aligned: The agent's own model writes the summary on the agent's own messages, so
             that the provider's cache is hit. Default False.
+        recap: Ask the agent after a compaction where it stands and hold the answer against the
+            record: ``"auto"``, in the middle of a complex task; ``"always"``; ``"never"``.
         token_counter: Size of a list of messages; default: exact for OpenAI's tokeniser,
             calibrated by what the provider reports for others.
         max_summary_tokens: Size limit of a summary. Default 1,500.
@@ -77,6 +80,7 @@ class CompactionOptions(StateOptions, total=False):
     summary_output_tokens: int
     rederive_every: int
     cache_aligned: bool
+    recap: RecapWhen
     token_counter: Callable[[Sequence[BaseMessage]], int] | None
     max_summary_tokens: int
     max_state_tokens: int
@@ -140,6 +144,7 @@ def compactor_of(
         can_look_up=can_look_up,
         count=count,
         review=review_of(chosen.get("review")),
+        recap=_recap(chosen),
         recaller=_recaller(chosen, recalling),
         state=StateKeeping(
             settings=state_settings(chosen, model=_model),
@@ -169,6 +174,13 @@ def _recaller(chosen: Mapping[str, Any], recalling: Recall | None) -> Recaller |
     if not _switch(chosen, "recall", default=True) or recalling is None:
         return None
     return Recaller(recalling=recalling, max_tokens=size)
+
+
+def _recap(chosen: Mapping[str, Any]) -> RecapWhen:
+    when = chosen.get("recap", "auto")
+    if when not in ("auto", "always", "never"):
+        raise ConfigurationError(f"recap must be auto, always or never, not {when!r}")
+    return when
 
 
 def _whole(chosen: Mapping[str, Any], name: str, *, least: int) -> int | None:

@@ -44,6 +44,11 @@ FROM {schema}.compaction
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 ORDER BY scope, generation
 
+-- name: recapped
+UPDATE {schema}.compaction SET report = report || %(recap)s
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
+  AND generation = %(generation)s
+
 -- name: cached_summary
 SELECT summary FROM {schema}.summary_cache WHERE tenant = %(tenant)s AND digest = %(digest)s
 

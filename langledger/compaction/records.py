@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from langledger.compaction.account import Account
 from langledger.compaction.edits import Edits
 from langledger.compaction.pairing import Tracked
+from langledger.compaction.recap import Recap
 from langledger.compaction.view import Cut
 from langledger.database.queries import load_queries
 from langledger.entries import Location, message_ids
@@ -33,6 +34,7 @@ __all__ = [
     "latest_before",
     "latest_query",
     "multirange",
+    "note_recap",
     "pack",
     "reports",
 ]
@@ -68,6 +70,9 @@ class CompactionReport(BaseModel):
         summariser: ``model``, ``extractive``, or ``none`` where nothing left the view.
         rejected: Why answers of the summary model were not used.
         reviewed: What a person did with it: ``accepted``, ``edited``, or nothing.
+        recap: Whether the agent's restating was ``asked`` for, and what became of it: ``held``,
+            ``absent``, ``incomplete`` or ``contradicted``.
+        recap_problems: What of it the record contradicts.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -95,6 +100,8 @@ class CompactionReport(BaseModel):
     rejected: list[str] = []
     world: list[str] = []
     reviewed: str = ""
+    recap: str = ""
+    recap_problems: list[str] = []
 
 
 def latest_query(location: Location, *, known: int, limit: int = 1, offset: int = 0) -> Query:
@@ -168,6 +175,18 @@ def cuts(location: Location) -> Operation[list[tuple[str, Cut]]]:
     return [(row["scope"], cut_of(row)) for row in rows]
 
 
+def note_recap(location: Location, recap: Recap) -> Operation[None]:
+    """Keep with a compaction what became of the restating it asked for."""
+    found = {"recap": recap.outcome, "recap_problems": list(recap.problems)}
+    yield from fetch(
+        _queries["recapped"],
+        **location.keys,
+        scope=location.scope,
+        generation=recap.generation,
+        recap=Jsonb(found),
+    )
+
+
 def cached_summary(tenant: str, digest: bytes) -> Operation[str | None]:
     """Return the summary made before of this content, or None."""
     rows = yield from fetch(_queries["cached_summary"], tenant=tenant, digest=digest)
@@ -194,6 +213,7 @@ def cut_of(row: Row) -> Cut:
         state=view["state"],
         seen=view["seen"],
         size=view["size"],
+        length=view["length"],
         usable=view["usable"],
         pinned_tokens=view["pinned_tokens"],
         edits=Edits.load(view.get("edits")),
@@ -213,7 +233,6 @@ def _ranges(multirange: Multirange[int]) -> Ranges:
 
 def pack(cut: Cut) -> bytes:
     """Return what a compaction's row holds beside its columns."""
-        length=view["length"],
     # Bytes, not jsonb: text of tools may hold NUL and lone surrogates, which jsonb refuses.
     document = {
         "clipped": cut.clipped,
@@ -223,6 +242,7 @@ def pack(cut: Cut) -> bytes:
         "state": cut.state,
         "seen": cut.seen,
         "size": cut.size,
+        "length": cut.length,
         "usable": cut.usable,
         "pinned_tokens": cut.pinned_tokens,
         "history": cut.history.spans,
@@ -230,4 +250,3 @@ def pack(cut: Cut) -> bytes:
         **({"account": cut.account.dump()} if cut.account.text else {}),
     }
     return zstandard.ZstdCompressor(level=9).compress(json.dumps(document).encode())
-        "length": cut.length,

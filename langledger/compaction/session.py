@@ -8,7 +8,7 @@ history than it knows (a fork, another branch, an edited message) it starts afre
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -23,6 +23,7 @@ from langchain_core.messages import (
 from langledger.compaction.digest import Memory
 from langledger.compaction.offload import without_media
 from langledger.compaction.pairing import Tracked, Unit, call_ids, units_of
+from langledger.compaction.recap import RECAP_ASK, Recap, check_recap, correction_message
 from langledger.compaction.sameness import Known
 from langledger.compaction.subjects import Subjects
 from langledger.compaction.transcript import is_request
@@ -84,6 +85,7 @@ class Session:
     brought: dict[int, BaseMessage] = field(default_factory=dict[int, BaseMessage])
     recalled_for: int = 0  # the user's message that was last searched for
     usage_after: int = 0  # reports up to this entry were made of another history
+    recap: Recap | None = None  # how the agent restated where it stands after the last compaction
     settled: int = 0  # size after the last compaction, or when one was found to gain nothing
     settled_usable: int = 0  # the room there was then
     settled_messages: int = 0
@@ -127,6 +129,7 @@ class Session:
             self._units += units_of([*newest.members, *visible])
         else:
             self._regroup()
+        self._look_for_recap(new)
         self._render()
 
     def adopt(self, cut: Cut | None) -> None:
@@ -140,12 +143,28 @@ class Session:
         for item in self.tracked:
             if cut is None or item.seq > cut.seen:
                 self._fold_in(item)
+        self.recap = None
+        self._look_for_recap(self.tracked)
         self._regroup()
         self._render()
 
     def merge(self, event: Event) -> None:
         """Take in what a model or a person said of the history."""
         apply_event(self._fold, event.number, event.body)
+
+    def _look_for_recap(self, items: Iterable[Tracked]) -> None:
+        """Hold the first answer after a compaction that asked for a restating against its state."""
+        cut = self.cut
+        if cut is None or self.recap is not None or RECAP_ASK not in cut.head:
+            return
+        answers = (i for i in items if i.seq > cut.seen and isinstance(i.message, AIMessage))
+        if (answer := next(answers, None)) is not None:
+            self.recap = check_recap(
+                self.redactor.text(answer.message.text),
+                WorkingState.model_validate(cut.state),
+                generation=cut.generation,
+                answer=answer.seq,
+            )
 
     def _fold_in(self, item: Tracked) -> None:
         message = self.redactor.message(item.message)
@@ -179,6 +198,8 @@ class Session:
     def _shown(self, unit: Unit) -> list[BaseMessage]:
         before = self.brought.get(unit.head.seq)
         shown_now = shown_messages(unit, self.cut)
+        if self.recap is not None and unit.head.seq == self.recap.answer and self.recap.correction:
+            shown_now = [*shown_now, correction_message(self.recap)]
         return shown_now if before is None else [before, *shown_now]
 
     @property
@@ -202,6 +223,13 @@ class Session:
         return self._units
 
     @property
+    def repeated(self) -> list[int]:
+        """Second results of calls: no view shows them, and none is to when their calls are gone."""
+        shown = {member.seq for unit in self._units for member in unit.members}
+        covered = self.cut.covered if self.cut else ()
+        return [t.seq for t in self.tracked if t.seq not in shown and t.seq not in covered]
+
+    @property
     def leading(self) -> list[int]:
         """The system messages that open the history."""
         return [item.seq for item in self.tracked[: self._leading]]
@@ -222,13 +250,6 @@ class Session:
             messages=messages,
             turns=self.subjects.turns,
             topic_switch=before,
-    @property
-    def repeated(self) -> list[int]:
-        """Second results of calls: no view shows them, and none is to when their calls are gone."""
-        shown = {member.seq for unit in self._units for member in unit.members}
-        covered = self.cut.covered if self.cut else ()
-        return [t.seq for t in self.tracked if t.seq not in shown and t.seq not in covered]
-
             low_density=self.subjects.stale_turns if self.reads_subjects else 0,
         )
 

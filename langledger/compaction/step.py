@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 
 from langledger.compaction.brought import Brought
 from langledger.compaction.handles import recent_files
@@ -15,6 +15,7 @@ from langledger.compaction.material import Material
 from langledger.compaction.pins import Pin, Pinned, hidden_pins, pins_of, render_pins
 from langledger.compaction.policy import Choice, Policy, Room, candidates
 from langledger.compaction.prefix import Prefix
+from langledger.compaction.recap import RECAP_ASK, RecapWhen, asks_recap
 from langledger.compaction.records import CompactionReport, commit, cut_of, latest_query
 from langledger.compaction.review import Review, revised
 from langledger.compaction.session import Session, View
@@ -107,6 +108,7 @@ class Step:
         due: What set it off.
         below: Size by our counter to go under, where the provider refused the view.
         review: Asks a person before it is applied.
+        recap: When the view asks the agent where it stands.
         state: Keeps the working state complete.
     """
 
@@ -121,6 +123,7 @@ class Step:
     due: Due
     below: int | None = None
     review: Review | None = None
+    recap: RecapWhen = "auto"
     state: StateKeeping = field(default_factory=StateKeeping)
     _around: Around = field(default_factory=Around)
     _started: float = field(default_factory=time.perf_counter)
@@ -379,7 +382,14 @@ class Step:
             can_look_up=self.can_look_up,
             pinned=self._pinned.text,
             files=self._files_text,
+            ask=self._ask,
         )
+
+    @property
+    def _ask(self) -> str:
+        in_task = isinstance(self.session.tracked[-1].message, ToolMessage)
+        asks = asks_recap(self.recap, self.session.state, in_task=in_task)
+        return RECAP_ASK if asks else ""
 
     def _settle(self) -> Prepared:
         """Measure the compacted view and note its size in the compaction."""
@@ -431,6 +441,7 @@ class Step:
             pins_dropped=len(self._pinned.dropped),
             summariser=summary.kind,
             rejected=summary.asked.rejected,
+            recap="asked" if RECAP_ASK in cut.head else "",
         )
 
 

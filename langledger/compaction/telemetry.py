@@ -6,11 +6,14 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from langgraph.config import get_stream_writer
+
 from langledger.compaction.brought import Brought
+from langledger.compaction.recap import Recap
 from langledger.compaction.step import Prepared
 from langledger.telemetry import record_span
 
-__all__ = ["announce"]
+__all__ = ["announce", "announce_recap"]
 
 logger = logging.getLogger("langledger.compaction")
 
@@ -45,6 +48,18 @@ def announce(prepared: Prepared, write: Callable[[Any], None] | None) -> None:
         prepared.report.tokens_after,
         prepared.report.summariser,
     )
+
+
+def announce_recap(recap: Recap) -> None:
+    """Tell what became of the restating a compaction asked for."""
+    found = {"generation": recap.generation, "outcome": recap.outcome, "problems": recap.problems}
+    if recap.correction:
+        logger.info("after compaction %d: %s", recap.generation, recap.correction)
+    try:
+        write = get_stream_writer()
+    except (RuntimeError, KeyError):  # outside of a graph
+        return
+    write({"langledger": {"recap": found}})
 
 
 def _announce_recall(brought: Brought, write: Callable[[Any], None] | None) -> None:

@@ -110,7 +110,13 @@ class Cut:
 
 
 def render_head(
-    *, summary: str, state: str, can_look_up: bool, pinned: str = "", files: str = ""
+    *,
+    summary: str,
+    state: str,
+    can_look_up: bool,
+    pinned: str = "",
+    files: str = "",
+    ask: str = "",
 ) -> str:
     """Return the text of the message that stands for what left the view."""
     sections = {
@@ -121,7 +127,7 @@ def render_head(
     }
     parts = [_section(name, text) for name, text in sections.items() if text]
     bridge = _BRIDGE.format(lookup=_LOOKUP if can_look_up else "")
-    return "\n\n".join([_OPENING, *parts, bridge])
+    return "\n\n".join([_OPENING, *parts, bridge, *([ask] if ask else [])])
 
 
 def repinned(head: str, pinned: str) -> str:
