@@ -103,7 +103,7 @@ def test_after_a_restart_the_view_is_the_same(ledger: Ledger) -> None:
 
 def test_the_record_forbids_redoing_and_names_the_last_action(ledger: Ledger) -> None:
     model, _ = run(ledger, says=WRONG)
-    heads = {view[1].id: view for view in model.sent if RECAP_ASK in view[1].text}
+    heads = {v[1].id: v for v in reversed(model.sent) if RECAP_ASK in v[1].text}  # the first each
     assert len(heads) >= 2
     for view in heads.values():
         calls = [c for m in view for c in getattr(m, "tool_calls", [])]
