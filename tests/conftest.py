@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 settings.register_profile("langledger", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("langledger")
 
-# A search would set a model to work in the background of every test; those about vectors name theirs.
+# A search would set a model to work behind every test; those about vectors name theirs.
 os.environ.setdefault("LANGLEDGER_EMBEDDINGS", "off")
 
 

@@ -57,6 +57,7 @@ _STOP = frozenset(
         """,
     )
 )
+_PARTICLES = frozenset("的了是吗呢吧啊呀哦嗯么什")
 _STOP_CJK = frozenset("的了是在和也就都而及与着或吗呢吧啊呀哦嗯么什")
 _stemmer = cast("Any", snowballstemmer).stemmer("english")
 
@@ -92,7 +93,7 @@ def telling(terms: Iterable[str]) -> list[str]:
     """
     kept = list(terms)
     pairs = [term for term in kept if len(term) == 2 and _CJK.fullmatch(term)]
-    better = [pair for pair in pairs if _STOP_CJK.isdisjoint(pair)] or pairs
+    better = [pair for pair in pairs if _PARTICLES.isdisjoint(pair)] or pairs
     left_out = {*pairs}.difference(better) | set("".join(better))
     return [term for term in kept if term not in left_out]
 

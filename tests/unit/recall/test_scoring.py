@@ -1,0 +1,127 @@
+"""From rows to an order, without a database."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langledger.entries.compression import compress
+from langledger.recall.gate import judge
+from langledger.recall.scoring import Question, ranked
+
+SPACE = UUID(int=1)
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def row(ref: int, text: str, **more: Any) -> dict[str, Any]:
+    made = {
+        "space": SPACE,
+        "ref": ref,
+        "part": 0,
+        "role": "human",
+        "created_at": NOW,
+        "importance": 0.5,
+        "tags": [],
+        "metadata": {},
+        "body": compress("bytes", text.encode()),
+        "words": 1.0,
+        "wholes": 0.0,
+        "has": 1,
+        "around": 0,
+        "cosine": None,
+        "last_at": None,
+        "weights": [2.0],
+    }
+    return made | more
+
+
+QUESTION = Question(["port"])
+
+
+def order(*rows: dict[str, Any], wanted: int = 5) -> list[int]:
+    return [one.ref for one in ranked(rows, QUESTION, wanted=wanted)]
+
+
+def test_equal_scores_have_one_order() -> None:
+    rows = [row(n, f"text {n} " + "z" * n) for n in range(1, 6)]
+    assert order(*rows) == order(*reversed(rows)) == [5, 4, 3, 2, 1]
+
+
+def test_a_replaced_statement_stands_after_its_replacement() -> None:
+    older = row(1, "My favourite player is Ronaldo", words=2.0)
+    newer = row(9, "Actually my favourite player is Messi now", words=1.8)
+    found = ranked([older, newer], QUESTION, wanted=5)
+    assert [one.ref for one in found] == [9, 1]
+    assert found[1].replaced_by == 9
+
+
+def test_a_replaced_statement_in_chinese() -> None:
+    older = row(1, "数据库端口是5432", words=2.0)
+    newer = row(2, "数据库端口现在改为6432", words=1.9)
+    assert order(older, newer) == [2, 1]
+
+
+def test_another_subject_replaces_nothing() -> None:
+    older = row(1, "The proxy listens on port 8080", words=2.0)
+    newer = row(2, "We now write tests in the evening", words=0.5)
+    assert [one.replaced_by for one in ranked([older, newer], QUESTION, wanted=5)] == [None, None]
+
+
+def test_copies_are_folded_and_named() -> None:
+    rows = [row(n, "The port is 8080.") for n in (1, 2, 3)]
+    found = ranked(rows, QUESTION, wanted=5)
+    assert [(one.ref, sorted(one.same)) for one in found] == [(3, [1, 2])]
+
+
+def test_a_copy_that_differs_in_a_number_is_kept() -> None:
+    text = "The service listens on port {} of the host and answers with json to all who ask it so"
+    assert len(order(row(1, text.format(8080)), row(2, text.format(8081)))) == 2
+
+
+def test_a_requirement_does_not_fade() -> None:
+    old = NOW - timedelta(days=242)
+    rule = row(1, "Never log passwords", tags=["requirement"], importance=0.9, created_at=old)
+    talk = [row(n, f"we log on day {n}", words=0.9) for n in range(2, 52)]
+    assert order(rule, *talk)[0] == 1
+
+
+def test_age_moves_by_a_tenth_at_most() -> None:
+    old = row(1, "an old text about ports", words=1.3, created_at=NOW - timedelta(days=3650))
+    assert order(old, row(2, "a new text on ports"))[0] == 1
+    close = row(1, "an old text about ports", words=1.1, created_at=NOW - timedelta(days=3650))
+    assert order(close, row(2, "a new text on ports"))[0] == 2
+
+
+def test_what_was_used_lately_is_young_again() -> None:
+    old = NOW - timedelta(days=100)
+    used = row(1, "one about ports", created_at=old, last_at=NOW)
+    assert order(used, row(2, "two of ports", created_at=old))[0] == 1
+
+
+def test_meaning_finds_what_has_no_word() -> None:
+    found = order(
+        row(1, "端口是多少", words=0.0, has=0, cosine=0.9),
+        row(2, "some text", words=0.05, cosine=0.7),
+        row(3, "other text", words=0.0, has=0, cosine=0.71),
+    )
+    assert found[0] == 1
+
+
+def test_nothing_is_injected_for_a_question_nobody_answers() -> None:
+    assert not judge([], QUESTION).inject
+    weak = ranked([row(1, "x", words=0.0, has=0, cosine=0.8)], QUESTION, wanted=5)
+    assert not judge(weak, QUESTION).inject
+    assert judge(weak, Question([])).reasons
+
+
+@given(st.permutations(list(range(1, 9))), st.integers(1, 30))
+def test_the_order_of_rows_does_not_matter(refs: list[int], wanted: int) -> None:
+    rows = {
+        n: row(n, f"number {n} of them", words=float(n % 3), cosine=0.7 + n % 4 / 10)
+        for n in range(1, 9)
+    }
+    assert order(*(rows[n] for n in refs), wanted=wanted) == order(*rows.values(), wanted=wanted)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+from langledger.recall.metadata import facts_of
+from langledger.recall.tags import tags_of
+from langledger.recall.units import LONGEST, RECALLED, call_heads, recalled_mark, split, units_of
+
+CALL = {"id": "c1", "name": "bash", "args": {"command": "pytest -x tests/test_login.py"}}
+
+
+def test_a_tool_result_begins_with_its_call() -> None:
+    asked = AIMessage("Running the tests.", tool_calls=[CALL])
+    result = ToolMessage("1 failed", tool_call_id="c1")
+    assert units_of(result, call_heads([asked])) == [
+        "bash command: pytest -x tests/test_login.py\n1 failed"
+    ]
+    assert units_of(asked, {}) == [
+        "Running the tests.",
+        "bash command: pytest -x tests/test_login.py",
+    ]
+
+
+def test_an_empty_result_is_found_by_its_call() -> None:
+    asked = AIMessage("", tool_calls=[CALL])
+    assert units_of(ToolMessage("", tool_call_id="c1"), call_heads([asked])) != []
+
+
+def test_what_repeats_a_recall_is_not_indexed() -> None:
+    again = HumanMessage("the port is 8080", additional_kwargs={RECALLED: True})
+    assert units_of(again, {}) == []
+    quoted = HumanMessage(f"{recalled_mark('the port is 8080')}\nWhich port?")
+    assert units_of(quoted, {}) == ["Which port?"]
+    answer = ToolMessage("#3 (human): the port", tool_call_id="c", name="recall_history")
+    assert units_of(answer, {}) == []
+
+
+def test_a_code_block_stays_whole() -> None:
+    code = "```python\ndef f():\n\n    return 1\n```"
+    text = f"{'Some words before. ' * 40}\n\n{code}\n\n{'And after. ' * 70}"
+    assert any(code in unit for unit in split(text))
+
+
+def test_blocks_of_any_provider_are_read() -> None:
+    content = [
+        {"type": "text", "text": "one"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+        {"type": "tool_result", "content": [{"type": "text", "text": "two"}]},
+        "three",
+    ]
+    assert units_of(HumanMessage(content), {}) == ["one\n\ntwo\n\nthree"]
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=6000))
+def test_nothing_but_space_is_lost(text: str) -> None:
+    units = split(text)
+    assert "".join("".join(units).split()) == "".join(text.split())
+    assert all(0 < len(unit) <= LONGEST + 2 for unit in units)
+
+
+def test_a_long_line_without_spaces_is_cut() -> None:
+    assert len(split("x" * 100_000)) >= 80
+
+
+def test_tags() -> None:
+    assert "requirement" in tags_of("You must never push to main.", "human")
+    assert "requirement" in tags_of("必须用中文回答，不要改配置", "human")
+    assert "preference" in tags_of("I prefer tabs", "human")
+    assert "decision" in tags_of("We decided to use pgvector", "ai")
+    assert "error" in tags_of("ValueError: bad port", "tool")
+    assert tags_of("ok, thanks!", "human") == ["noise"]
+    assert tags_of("好的", "human") == ["noise"]
+    assert tags_of("You are a helpful assistant and must obey.", "system") == ["system"]
+
+
+def test_a_tool_orders_nothing_and_a_guess_is_no_fact() -> None:
+    assert "requirement" not in tags_of("Users must never be trusted", "tool")
+    guess = tags_of("I could evaluate whether X could be useful; maybe we will use it", "ai")
+    assert guess == ["hypothesis"]
+
+
+def test_facts() -> None:
+    facts = facts_of(
+        "```python\nclass Login:\n    def check(self): ...\n```\n"
+        "src/auth/login.py:42: ValueError, version 3.11, code TS2345, see README"
+    )
+    assert facts["path"] == ["src/auth/login.py"]
+    assert facts["function"] == ["check"]
+    assert facts["class"] == ["Login"]
+    assert facts["error"] == ["ValueError", "TS2345"]
+    assert facts["language"] == ["python"]
+
+
+def test_messages_that_say_nothing_have_no_unit() -> None:
+    assert units_of(HumanMessage(""), {}) == units_of(SystemMessage("  \n "), {}) == []
