@@ -42,7 +42,8 @@ _CONVENTIONS = (
     Rule("convention", r"(?:don'?t|do not|never) forget (?:to|that|the)\b", 0.85),
     Rule(
         "convention",
-        r"always\s+(?!(?:get|got|have|had|been|the case|wanted|thought|fail)\b)[a-z]",
+        r"always\s+(?!(?:get|got|have|had|been|the case|wanted|thought|fail|feel|love|like|enjoy)\b)"
+        r"(?!\w+(?:ed|[^su]s)\b)[a-z]",
         0.9,
     ),
     Rule("convention", r"(?:make sure|be sure|ensure)(?:,? (?:that|to|you))?\s+\S+\s+\S+", 0.8),
@@ -71,7 +72,8 @@ _CONVENTIONS = (
         "convention",
         r"you (?:must|have to|should (?:always|never)|shall|may not|must not|mustn'?t|"
         r"are (?:not )?allowed to|can only|should only|may only|are forbidden to|should not|"
-        r"shouldn'?t|cannot|can'?t) (?!be (?:serious|right|kidding)|see|believe|imagine|expect)\w",
+        r"shouldn'?t|(?:cannot|can'?t)(?= (?:use|run|edit|change|modify|commit|push|access|touch|call"
+        r"|install|write|add|rely|assume|delete|remove|skip|merge)\b)) (?!be\b|see|believe|expect)\w",
         0.85,
     ),
     Rule(
@@ -116,7 +118,8 @@ _CONVENTIONS = (
     Rule(
         "convention",
         r"(?:i|we)(?:'d| would)? (?:strongly |much )?prefer (?!not to say|to wait"
-        r"|(?:that|this|it)\W*\Z)\S.{3,}",
+        r"|(?:that|this|it)\W*\Z)(?:that|you|to (?:use|keep|have|see|avoid|write)|not|using|when|if"
+        r"|we|it|no|\S+ (?:over|to|instead of|rather than))\b.{2,}",
         0.8,
     ),
     Rule(
@@ -165,7 +168,7 @@ _DECISIONS = (
     Rule(
         "decision",
         r"(?:i|we)(?:'m| am|'re| are|'ll| will) (?:going (?:to (?:use|go with|keep|drop"
-        r"|switch to|stick with)|with)|use|go with|keep|stick with|adopt|drop|switch to"
+        r"|switch to|stick with)|with)|use|go with|stick with|adopt|drop|switch to"
         r"|support|target|ship)\s+(?!going)\S.{2,}",
         0.75,
     ),

@@ -70,6 +70,7 @@ _ASKS = re.compile(
 )
 _TAIL = 1500
 _TELLING_WORDS = 2
+_BRIEF_REPLY = 40
 
 
 def user_statements(text: str, source: int) -> list[Said]:
@@ -132,7 +133,7 @@ def left_open(text: str, source: int) -> Iterator[Noted]:
 
 def answers(question: str, reply: str, source: int) -> Closing | None:
     """Return that a reply answers a question; None where it is about something else."""
-    brief = len(reply) <= 80
+    brief = len(reply) <= _BRIEF_REPLY
     if not reply.strip() or not (brief or about(question, reply) >= 0.25):
         return None
     return Closing(what=question, kinds=("question",), answer=reply[:200], source=source)

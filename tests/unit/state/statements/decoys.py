@@ -34,6 +34,9 @@ USER = [
     "I never said that.",
     "We never had that problem before.",
     "Don't get me wrong, it looks good.",
+    "I will keep your words in mind in the future.",
+    "He is strict and always gives me difficult tasks.",
+    "You can't taste food.",
     # reports of others, quotations, the past
     "The docs say you must always call close().",
     "According to the README you should never commit the lockfile.",
@@ -80,6 +83,8 @@ USER = [
     "修一下登录的问题。",
     "可以考虑用缓存。",
     "好的，继续吧。",
+    "以后我可以请你帮我找找菜谱。",
+    "每次都有人要求我做给他们尝尝。",
     "我觉得好像必须加锁，不太确定。",
 ]
 

@@ -127,7 +127,7 @@ def test_what_is_finished_is_archived_above_a_cap_and_nothing_active_is(
 ):
     monkeypatch.setattr(books, "MAX_FINISHED", 3)
     state = WorkingState()
-    names = "alpha beta gamma delta epsilon zeta eta theta".split()
+    names = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
     for at, name in enumerate(names):
         StatementBook(state).take([noted(f"Store {name} records in {name}", at * 2)])
         StatementBook(state).take(

@@ -84,7 +84,7 @@ def test_a_question_nobody_takes_up_is_no_longer_open_after_a_while():
     asked = AIMessage("Which retention period should old backups have?")
     others = [
         HumanMessage(
-            f"Please rename module number {n} to something shorter and tidy up what is around it, thanks."
+            f"Please rename module number {n} to something shorter and tidy up all around it."
         )
         for n in range(7)
     ]

@@ -1,0 +1,75 @@
+"""A model's answer is read however it comes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
+
+from langledger.state.extract.reading import Finding, Findings, read_answer
+
+ITEM = {"kind": "decision", "what": "Use Postgres", "why": "it runs", "quote": "use it", "entry": 4}
+ANSWER = json.dumps({"items": [ITEM]})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ANSWER,
+        AIMessage(ANSWER),
+        AIMessage([{"type": "text", "text": ANSWER}]),
+        f"Sure! Here it is:\n```json\n{ANSWER}\n```\nAnything else? [y/n]",
+        json.dumps([ITEM]),
+        json.dumps({"decisions": [ITEM]}),
+        json.dumps({"decision": {**ITEM, "source": "#4"}}),
+        json.dumps(ITEM),
+        Findings(items=[Finding(**ITEM)]),
+        {"raw": AIMessage("no"), "parsed": Findings(items=[Finding(**ITEM)])},
+        {"raw": AIMessage(ANSWER), "parsed": None, "parsing_error": ValueError("x")},
+    ],
+)
+def test_every_form_gives_the_same(answer: Any):
+    found = read_answer(answer)
+    assert found is not None
+    (proposal,) = found
+    assert (proposal.kind, proposal.what, proposal.why) == ("decision", "Use Postgres", "it runs")
+    assert (proposal.quote, proposal.sources, proposal.sure) == ("use it", (4,), True)
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "I can't.", "{", "[1, 2", "null", "{}", AIMessage(""), None]
+)
+def test_what_is_no_answer_is_none(answer: Any):
+    assert read_answer(answer) is None
+
+
+def test_an_empty_list_is_an_answer():
+    assert read_answer('{"items": []}') == []
+    assert read_answer("[]") == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["items", "kind", "what", "decisions", "quote", "entry", "sure", "raw"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON, st.text(max_size=10))
+def test_no_answer_breaks_it(value: Any, around: str):
+    for answer in (value, json.dumps(value), f"{around}{json.dumps(value)}{around}"):
+        for proposal in read_answer(answer) or ():
+            assert proposal.kind in ("decision", "convention", "question", "definition", "close")

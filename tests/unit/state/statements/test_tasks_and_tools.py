@@ -1,0 +1,180 @@
+"""Tasks, question tools and plans, a revised message, and states through JSON."""
+
+from __future__ import annotations
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from langledger.state.diff import state_diff
+from langledger.state.fold import StateFold
+from langledger.state.records import KINDS, WorkingState
+from tests.unit.state.folding import call, result, run
+
+WORK: list[BaseMessage] = [
+    HumanMessage("Build the login page with session handling and a remember-me checkbox."),
+    call("Write", {"file_path": "login.py", "content": "x\n"}),
+    result("File created successfully at: login.py"),
+    AIMessage("The login page is there."),
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "New task: draw the logo.",
+        "Okay, let's switch to a different topic, the logo.",
+        "Now for something completely different.",
+        "换个话题：画一个标志。",
+        "新任务，画标志。",
+    ],
+)
+def test_a_new_task_starts_empty_and_the_old_one_is_kept(text: str):
+    state = run(*WORK, HumanMessage(text))
+    assert state.files_touched == {}
+    assert state.task_id == f"task-{len(WORK)}"
+    assert list(state.other_tasks[""].files_touched) == ["login.py"]
+
+
+def test_a_long_message_without_a_word_of_the_task_is_another_one():
+    told = AIMessage(
+        "The login page keeps a session cookie. I wrote the form, its validation, the password "
+        "hashing with argon2, a rate limit for each address, tests of every branch, a migration "
+        "that adds the remember column, and documentation of the endpoints with examples. The "
+        "middleware refuses expired sessions, and logging names the account but never the token."
+    )
+    other = (
+        "Summarise quarterly revenue figures from northern Italian vineyards, comparing barrels "
+        "exported during spring against shipments throughout autumn."
+    )
+    assert run(*WORK, told, HumanMessage(other)).task_id == f"task-{len(WORK) + 1}"
+    assert run(*WORK, told, HumanMessage(f"{other} Use the session cookie.")).task_id is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Go on.",
+        "launch a draft PR please",
+        "yes please",
+        "Fix the next task in the list too.",
+        "also add a logout button",
+        "What's the company size?",
+        "let's move on to the tests",
+        "继续",
+        "再加一个按钮",
+    ],
+)
+def test_a_message_that_goes_on_stays_in_its_task(text: str):
+    state = run(*WORK, HumanMessage(text))
+    assert state.task_id is None
+    assert list(state.files_touched) == ["login.py"]
+
+
+def test_going_back_restores_a_task_and_orders_hold_for_all():
+    state = run(
+        *WORK,
+        HumanMessage("New task: draw the logo. Never use red."),
+        call("Write", {"file_path": "logo.svg", "content": "x\n"}),
+        result("File created successfully at: logo.svg"),
+        HumanMessage("Back to the login page, please."),
+    )
+    assert list(state.files_touched) == ["login.py"]
+    assert [c.what for c in state.conventions] == ["Never use red."]
+    assert [list(t.files_touched) for t in state.other_tasks.values()] == [["logo.svg"]]
+
+
+def test_the_first_task_given_takes_over_what_had_none():
+    folding = StateFold()
+    folding.add(HumanMessage("Hello."), 1, task_id="a")
+    folding.add(HumanMessage("Hello."), 2, task_id="b")
+    folding.add(HumanMessage("Hello."), 3, task_id="a")
+    state = folding.state
+    assert state.task_id == "a"
+    assert list(state.other_tasks) == ["b"]
+
+
+def test_answers_to_a_question_tool_are_decisions():
+    asked = {"questions": [{"question": "Which port?"}, {"question": "Which host?"}]}
+    text = 'User has answered your questions: "Which port?"="80", "Which host?"="localhost"'
+    state = run(call("AskUserQuestion", asked), result(text))
+    assert [d.what for d in state.decisions] == ["Which port? — 80", "Which host? — localhost"]
+    assert {d.sources for d in state.decisions} == {(0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("text", "decided"),
+    [
+        ("User has approved your plan. You can now start coding.", ["Plan approved: Ship it"]),
+        ("The user doesn't want to proceed with this tool use.", []),
+        ("The plan was rejected, though the user has approved your plan before.", []),
+        ("ok", []),
+    ],
+)
+def test_a_plan_counts_once_it_is_approved(text: str, decided: list[str]):
+    state = run(call("ExitPlanMode", {"plan": "# Ship it\n\nFirst ..."}), result(text))
+    assert [d.what for d in state.decisions] == decided
+
+
+def test_only_what_the_receipt_names_is_noted():
+    items = [{"kind": "decision", "what": f"Take way number {n}"} for n in (1, 2, 3)]
+    made = call("update_state", {"items": [*items, "x", {"kind": "wish"}]})
+    assert run(made, result("Noted [1, 3]")).decisions[1].what == "Take way number 3"
+    for text in ("Error: no", "I noted [1] for you", "Noted: all", ""):
+        assert run(made, result(text)).decisions == []
+    assert run(made, result("Noted [1]", error=True)).decisions == []
+
+
+def test_a_revised_message_takes_its_proposed_call_back():
+    first = call("Bash", {"command": "rm a"}, "a").model_copy(update={"id": "m1"})
+    second = call("Bash", {"command": "ls"}, "b").model_copy(update={"id": "m1"})
+    state = run(first, second, ToolMessage("a.py", tool_call_id="b"))
+    assert state.pending == []
+
+
+TALK: list[BaseMessage] = [
+    *WORK,
+    HumanMessage("Never use npm. Let's use Postgres because we run it."),
+    AIMessage("Good. Which port should the queue listen on?"),
+    HumanMessage("8080"),
+    HumanMessage("New task: draw the logo."),
+    AIMessage("I went with blue rather than red because the brand is blue."),
+    HumanMessage("You can use npm again."),
+    HumanMessage("Back to the login page."),
+]
+
+
+@pytest.mark.parametrize("cut", range(len(TALK) + 1))
+def test_in_two_halves_through_json_it_is_the_same(cut: int):
+    first = StateFold(cwd="/home/me")
+    for source, message in enumerate(TALK[:cut]):
+        first.add(message, source)
+    second = StateFold(WorkingState.model_validate_json(first.state.model_dump_json()))
+    for source, message in enumerate(TALK[cut:], cut):
+        second.add(message, source)
+    whole = StateFold(cwd="/home/me")
+    for source, message in enumerate(TALK):
+        whole.add(message, source)
+    if cut == 0:
+        second.state.cwd = whole.state.cwd
+    assert second.state.model_dump_json() == whole.state.model_dump_json()
+
+
+def test_the_difference_of_two_states_names_what_changed():
+    before = run(*TALK[:5])
+    lines = state_diff(before, run(*TALK))
+    assert "~ convention c4: Never use npm. [#4, #9] (status: active -> expired)" in lines
+    assert any(line.startswith("+ decision") and "8080" in line for line in lines)
+    assert state_diff(before, before) == []
+    assert any(line.startswith("- file login.py") for line in state_diff(before, WorkingState()))
+
+
+def test_a_snapshot_is_not_changed_by_what_comes_later():
+    folding = StateFold()
+    for source, message in enumerate(TALK):
+        folding.add(message, source)
+    snapshot = folding.state
+    kept = snapshot.model_dump_json()
+    folding.change(lambda state: state.conventions.clear(), number=1)
+    folding.add(HumanMessage("Never use yarn."), 99)
+    assert snapshot.model_dump_json() == kept
+    assert all(snapshot.statements(kind) is not None for kind in KINDS)
