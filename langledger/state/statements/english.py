@@ -42,7 +42,8 @@ _CONVENTIONS = (
     Rule("convention", r"(?:don'?t|do not|never) forget (?:to|that|the)\b", 0.85),
     Rule(
         "convention",
-        r"always\s+(?!(?:get|got|have|had|been|the case|wanted|thought|fail|feel|love|like|enjoy)\b)"
+        r"always\s+(?!(?:get|got|have|had|been|the case|wanted|thought|fail|feel|love|like"
+        r"|enjoy)\b)"
         r"(?!\w+(?:ed|[^su]s)\b)[a-z]",
         0.9,
     ),
@@ -72,8 +73,9 @@ _CONVENTIONS = (
         "convention",
         r"you (?:must|have to|should (?:always|never)|shall|may not|must not|mustn'?t|"
         r"are (?:not )?allowed to|can only|should only|may only|are forbidden to|should not|"
-        r"shouldn'?t|(?:cannot|can'?t)(?= (?:use|run|edit|change|modify|commit|push|access|touch|call"
-        r"|install|write|add|rely|assume|delete|remove|skip|merge)\b)) (?!be\b|see|believe|expect)\w",
+        r"shouldn'?t|(?:cannot|can'?t)(?= (?:use|run|edit|change|modify|commit|push|access|touch"
+        r"|call|install|write|add|rely|assume|delete|remove|skip|merge)\b)) (?!be\b|see|believe"
+        r"|expect)\w",
         0.85,
     ),
     Rule(

@@ -40,7 +40,8 @@ def test_a_long_message_without_a_word_of_the_task_is_another_one():
         "The login page keeps a session cookie. I wrote the form, its validation, the password "
         "hashing with argon2, a rate limit for each address, tests of every branch, a migration "
         "that adds the remember column, and documentation of the endpoints with examples. The "
-        "middleware refuses expired sessions, and logging names the account but never the token."
+        "middleware refuses expired sessions, and logging names the account but never the token. "
+        "Next come accessibility labels, translations and a visual regression suite."
     )
     other = (
         "Summarise quarterly revenue figures from northern Italian vineyards, comparing barrels "
