@@ -172,8 +172,9 @@ def head_message(cut: Cut) -> HumanMessage:
 def merge_system(
     system: SystemMessage | None, others: Iterable[BaseMessage]
 ) -> SystemMessage | None:
-    """Return one system message that says what all of them say."""
-    all_of_them = [*([system] if system is not None else []), *others]
+    """Return one system message that says what all of them say, each text once."""
+    given = [*([system] if system is not None else []), *others]
+    all_of_them = [m for n, m in enumerate(given) if m.content not in [g.content for g in given[:n]]]
     if len(all_of_them) < 2:
         return cast("SystemMessage | None", next(iter(all_of_them), None))
     contents = [message.content for message in all_of_them]
