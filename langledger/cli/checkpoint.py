@@ -253,7 +253,8 @@ def _print_import(report: ImportReport) -> None:
         f"{len(report.refusals):,} left out"
     )
     echo(f"checkpoints: {report.checkpoints:,} {wrote}, {report.present:,} there before")
-    if not report.dry_run and not report.differences:
+    looked_at = report.checkpoints + report.present
+    if looked_at and not report.dry_run and not report.differences:
         echo("each was read back and is equal to the source's")
     for d in report.differences:
         where = f"checkpoint {d.checkpoint_id} of {d.checkpoint_ns!r}"

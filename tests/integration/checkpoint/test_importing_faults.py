@@ -6,7 +6,7 @@ import operator
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -300,6 +300,18 @@ def test_what_a_task_writes_again_is_known_for_it(
     assert before == old.get_tuple(config)
     saver.put_writes(config, writes, "task", "path")
     assert saver.get_tuple(config) == before
+
+
+def test_a_source_behind_pgbouncer(
+    pooler: Callable[[str], str], empty_dsn: str, saver: LedgerSaver
+) -> None:
+    with PostgresSaver.from_conn_string(empty_dsn) as old:
+        old.setup()
+        for turn in range(20):  # more than one page of checkpoints
+            say(build(old), f"turn {turn}")
+        expected = list(old.list(CONFIG))
+    assert import_postgres_saver(saver, pooler("transaction")).ok
+    assert list(saver.list(CONFIG)) == expected
 
 
 def test_a_deleted_thread_comes_back(old: PostgresSaver, saver: LedgerSaver, dsn: str) -> None:
