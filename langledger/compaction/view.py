@@ -174,7 +174,10 @@ def merge_system(
 ) -> SystemMessage | None:
     """Return one system message that says what all of them say, each text once."""
     given = [*([system] if system is not None else []), *others]
-    all_of_them = [m for n, m in enumerate(given) if m.content not in [g.content for g in given[:n]]]
+    all_of_them: list[BaseMessage] = []
+    for message in given:
+        if all(message.content != other.content for other in all_of_them):
+            all_of_them.append(message)
     if len(all_of_them) < 2:
         return cast("SystemMessage | None", next(iter(all_of_them), None))
     contents = [message.content for message in all_of_them]
