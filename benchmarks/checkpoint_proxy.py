@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import multiprocessing
 import selectors
 import socket
-import threading
 import time
 from contextlib import suppress
 from types import TracebackType
@@ -18,38 +18,57 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 class Proxy:
     """Stands between client and server; each direction is held for half of ``delay`` seconds.
 
-    One thread moves all bytes, so that it takes little of the processor it shares.
+    It is a process of its own, as a network is: it takes no turns of the client's interpreter.
     """
 
     def __init__(self, dsn: str, *, delay: float) -> None:
-        self.delay = delay
         parts = conninfo_to_dict(dsn)
-        self._host, self._port = str(parts["host"]), str(parts.get("port") or 5432)
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         port = self._listener.getsockname()[1]
         self.dsn = make_conninfo(dsn, host="127.0.0.1", port=port)
-        self._selector = selectors.DefaultSelector()
-        self._due: list[tuple[float, int, socket.socket, bytes]] = []
-        self._order = itertools.count()
-        self._running = True
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        context = multiprocessing.get_context("fork")
+        self._delay = context.Value("d", delay)
+        relay = (self._listener, str(parts["host"]), str(parts.get("port") or 5432), self._delay)
+        self._process = context.Process(target=_relay, args=relay, daemon=True)
+
+    @property
+    def delay(self) -> float:
+        return self._delay.value
+
+    @delay.setter
+    def delay(self, seconds: float) -> None:
+        self._delay.value = seconds
 
     def __enter__(self) -> Self:
-        self._selector.register(self._listener, selectors.EVENT_READ)
-        self._thread.start()
+        self._process.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        self._running = False
-        self._thread.join()
-        for key in list(self._selector.get_map().values()):
-            key.fileobj.close()  # type: ignore[union-attr]  - sockets only
+        self._process.terminate()
+        self._process.join()
+        self._listener.close()
 
-    def _run(self) -> None:
-        while self._running:
-            wait = min(0.2, max(0.0, self._due[0][0] - time.perf_counter())) if self._due else 0.2
+
+def _relay(listener: socket.socket, host: str, port: str, delay: object) -> None:
+    _Relay(listener, host, port, delay).run()
+
+
+class _Relay:
+    """Moves the bytes of all connections."""
+
+    def __init__(self, listener: socket.socket, host: str, port: str, delay: object) -> None:
+        self._listener, self._host, self._port = listener, host, port
+        self._delay = delay
+        self._selector = selectors.DefaultSelector()
+        self._due: list[tuple[float, int, socket.socket, bytes]] = []
+        self._order = itertools.count()
+
+    def run(self) -> None:
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        while True:
+            wait = max(0.0, self._due[0][0] - time.perf_counter()) if self._due else None
             for key, _ in self._selector.select(wait):
                 if key.fileobj is self._listener:
                     self._accept()
@@ -74,7 +93,7 @@ class Proxy:
             data = b""
         if not data:
             self._close(source)
-        at = time.perf_counter() + self.delay / 2
+        at = time.perf_counter() + self._delay.value / 2
         heapq.heappush(self._due, (at, next(self._order), sink, data))
 
     def _deliver(self) -> None:

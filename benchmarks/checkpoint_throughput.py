@@ -24,7 +24,7 @@ from typing import Any
 from uuid import uuid4
 
 from checkpoint_proxy import Proxy
-from checkpoint_workload import Text, new_database, server
+from checkpoint_workload import Text, machine, new_database, server
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.postgres import PostgresSaver
@@ -57,51 +57,55 @@ def checkpoint(text: Text, conversation: int, number: int) -> dict[str, Any]:
     }
 
 
-def conversation(saver: Any, text: Text, number: int, puts: int) -> list[float]:
-    """Put the checkpoints of one conversation; return the seconds of each."""
-    config: Any = {"configurable": {"thread_id": str(uuid4()), "checkpoint_ns": ""}}
-    taken = []
-    for step in range(puts):
-        made = checkpoint(text, number, step)
-        started = time.perf_counter()
-        config = saver.put(config, made, METADATA, made["channel_versions"])
-        taken.append(time.perf_counter() - started)
-    return taken
-
-
-async def aconversation(saver: Any, text: Text, number: int, puts: int) -> list[float]:
-    config: Any = {"configurable": {"thread_id": str(uuid4()), "checkpoint_ns": ""}}
-    taken = []
-    for step in range(puts):
-        made = checkpoint(text, number, step)
-        started = time.perf_counter()
-        config = await saver.aput(config, made, METADATA, made["channel_versions"])
-        taken.append(time.perf_counter() - started)
-    return taken
-
-
-def blocking(saver: Any, conversations: int, puts: int) -> tuple[float, list[float]]:
-    """Run conversations in threads; return puts per second and the seconds of each put."""
+def conversations(many: int, puts: int) -> list[list[dict[str, Any]]]:
+    """The checkpoints of some conversations, made before the clock starts."""
     text = Text()
-    conversation(saver, text, 999, 3)
-    with ThreadPoolExecutor(conversations) as pool:
-        barrier = threading.Barrier(conversations)
-        list(pool.map(lambda _: barrier.wait(), range(conversations)))
+    return [[checkpoint(text, n, step) for step in range(puts)] for n in range(many)]
+
+
+def start() -> Any:
+    return {"configurable": {"thread_id": str(uuid4()), "checkpoint_ns": ""}}
+
+
+def conversation(saver: Any, made: list[dict[str, Any]]) -> list[float]:
+    """Put the checkpoints of one conversation; return the seconds of each."""
+    config = start()
+    taken = []
+    for one in made:
         started = time.perf_counter()
-        found = pool.map(
-            lambda number: conversation(saver, text, number, puts), range(conversations)
-        )
+        config = saver.put(config, one, METADATA, one["channel_versions"])
+        taken.append(time.perf_counter() - started)
+    return taken
+
+
+async def aconversation(saver: Any, made: list[dict[str, Any]]) -> list[float]:
+    config = start()
+    taken = []
+    for one in made:
+        started = time.perf_counter()
+        config = await saver.aput(config, one, METADATA, one["channel_versions"])
+        taken.append(time.perf_counter() - started)
+    return taken
+
+
+def blocking(saver: Any, many: int, puts: int) -> tuple[float, list[float]]:
+    """Run conversations in threads; return puts per second and the seconds of each put."""
+    warm, *made = conversations(many + 1, puts)
+    conversation(saver, warm[:3])
+    with ThreadPoolExecutor(many) as pool:
+        barrier = threading.Barrier(many)
+        list(pool.map(lambda _: barrier.wait(), range(many)))
+        started = time.perf_counter()
+        found = pool.map(lambda one: conversation(saver, one), made)
         taken = [seconds for one in found for seconds in one]
     return len(taken) / (time.perf_counter() - started), taken
 
 
-async def awaited(saver: Any, conversations: int, puts: int) -> tuple[float, list[float]]:
-    text = Text()
-    await aconversation(saver, text, 999, 3)
+async def awaited(saver: Any, many: int, puts: int) -> tuple[float, list[float]]:
+    warm, *made = conversations(many + 1, puts)
+    await aconversation(saver, warm[:3])
     started = time.perf_counter()
-    found = await asyncio.gather(
-        *(aconversation(saver, text, number, puts) for number in range(conversations))
-    )
+    found = await asyncio.gather(*(aconversation(saver, one) for one in made))
     taken = [seconds for one in found for seconds in one]
     return len(taken) / (time.perf_counter() - started), taken
 
@@ -178,15 +182,15 @@ def round_trips(dsn: str) -> dict[str, dict[str, float]]:
 
 
 def _trips(saver: Any, proxy: Proxy) -> dict[str, float]:
-    text = Text()
+    thread: Any = {"configurable": {"thread_id": "trips"}}
     config: Any = {"configurable": {"thread_id": "trips", "checkpoint_ns": ""}}
-    made = [checkpoint(text, 1, step) for step in range(12)]
+    made = conversations(1, 12)[0]
     for one in made[:6]:
         config = saver.put(config, one, METADATA, one["channel_versions"])
     writes = [("messages", [AIMessage("w" * 300, id="w")])]
     saver.put_writes(config, writes, str(uuid4()), "~__pregel_pull, llm")
     saver.get_tuple(config)
-    list(saver.list(config, limit=10))
+    list(saver.list(thread, limit=10))
     rest = iter(made[6:])
 
     def put() -> None:
@@ -197,7 +201,7 @@ def _trips(saver: Any, proxy: Proxy) -> dict[str, float]:
         "put": put,
         "put_writes": lambda: saver.put_writes(config, writes, str(uuid4()), "~__pregel_pull, llm"),
         "get_tuple": lambda: saver.get_tuple(config),
-        "list(10)": lambda: list(saver.list(config, limit=10)),
+        "list(10)": lambda: list(saver.list(thread, limit=10)),
     }
     proxy.delay = 0.04
     taken = {}
@@ -225,6 +229,7 @@ def main() -> None:
     options = parser.parse_args()
     results = []
     with server(options.dsn) as dsn:
+        print(machine(dsn))
         for delay in map(float, options.delays.split(",")):
             for pool in map(int, options.pools.split(",")):
                 results += measured(dsn, options, pool, delay)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
+import platform
 import re
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Annotated, Any, TypedDict
@@ -101,6 +104,26 @@ class Contender:
     cold: Callable[[], BaseCheckpointSaver]
     times: list[float] = field(default_factory=list)
     written: list[int] = field(default_factory=list)
+
+
+def machine(dsn: str) -> str:
+    """What the figures were taken on."""
+    packages = (
+        "langgraph",
+        "langgraph-checkpoint-postgres",
+        "langgraph-checkpoint-sqlite",
+        "psycopg",
+    )
+    with connect(dsn) as connection:
+        postgres = connection.info.server_version
+    return ", ".join(
+        [
+            f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}",
+            f"Python {platform.python_version()}",
+            f"PostgreSQL {postgres // 10000}.{postgres % 10000}",
+            *(f"{name} {version(name)}" for name in packages),
+        ]
+    )
 
 
 @contextmanager
