@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack, cast
@@ -10,6 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 from langgraph.channels import LastValue
 from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
 
 from langledger.compaction.drawing import show_compaction
 from langledger.compaction.guard import Guard
@@ -19,6 +21,8 @@ from langledger.compaction.options import CompactionOptions
 from langledger.errors import ConfigurationError
 
 __all__ = ["insert_compaction"]
+
+logger = logging.getLogger("langledger.compaction")
 
 
 def insert_compaction(
@@ -67,8 +71,10 @@ def insert_compaction(
         spec = builder.nodes[name]
         if isinstance(spec.runnable, Guard):
             continue
+        inner = cast("Runnable[Any, Any]", spec.runnable)
+        _tell_of_inner_nodes(name, inner)
         guard = Guard(
-            cast("Runnable[Any, Any]", spec.runnable),
+            inner,
             viewer,
             step=f"{name}.compaction" if visible else None,
             replaces=replaces,
@@ -78,6 +84,19 @@ def insert_compaction(
         builder.nodes[name] = replace(spec, runnable=guard)
     show_compaction(builder)
     return builder
+
+
+def _tell_of_inner_nodes(name: str, inner: Runnable[Any, Any]) -> None:
+    """Say that a graph which goes round by itself is compacted only when it is entered."""
+    nodes = list(cast("Any", inner).builder.nodes) if isinstance(inner, CompiledStateGraph) else []
+    if len(nodes) > 1:
+        logger.warning(
+            "node %r is a graph of its own (%s): it is sent a view when it starts, and what it "
+            "adds then is not compacted before it ends; give an agent ledger.middleware(), or "
+            "insert before the node inside that calls the model",
+            name,
+            ", ".join(nodes),
+        )
 
 
 def _check(builder: object, before: Sequence[str], messages_key: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -23,9 +23,12 @@ from langledger.compaction.host import (
 from langledger.compaction.options import CompactionOptions, compactor_of
 from langledger.compaction.returned import State, as_messages, read_messages
 from langledger.compaction.telemetry import announce
+from langledger.entries import Location
 from langledger.operations import Operation, arun, run
 
 __all__ = ["CompactionNode", "Viewer"]
+
+_USUAL_KEY = "messages"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +83,20 @@ class Viewer:
         """Return the model call that a node is about to make on this state."""
         messages = as_messages(read_messages(state, self.messages_key))
         return ModelCall(
-            location=locate(self.host.tenant, config, messages),
+            location=self._locate(config, messages),
             messages=messages,
             task_id=task_of(config),
             window=self.window,
             reserved=self.reserved,
             model_name=self.model,
         )
+
+    def _locate(self, config: RunnableConfig, messages: list[BaseMessage]) -> Location:
+        location = locate(self.host.tenant, config, messages)
+        if self.messages_key == _USUAL_KEY:
+            return location
+        # Nodes of one graph may hold conversations of their own under keys of their own.
+        return replace(location, scope=f"{location.scope}/{self.messages_key}")
 
     def prepare(
         self, planned: ModelCall, *, force: str | None = None, below: int | None = None

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
 from langchain_core.tools import tool
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.prebuilt import ToolNode
 from langgraph.types import CachePolicy, Command, Overwrite, RetryPolicy, Send, interrupt
 
@@ -289,15 +289,16 @@ def retried(site: Site) -> None:
 
 
 def cached(site: Site) -> None:
-    policy = CachePolicy(key_func=lambda state: str(len(state["messages"]) < 30))
-    site.node("llm", cache_policy=policy)
-    site.node("again")
+    def llm(state: MessagesState) -> dict[str, Any]:
+        site.seen.setdefault("llm", []).append(list(state["messages"]))
+        # LangGraph may cache a message before or after it is given an id; this one has its own.
+        return {"messages": [AIMessage("Said once.", id="said")]}
+
+    policy = CachePolicy(key_func=lambda state: "same")
+    site.builder.add_node("llm", llm, cache_policy=policy)
     site.builder.add_edge(START, "llm")
-    site.builder.add_edge("llm", "again")
-    site.builder.add_conditional_edges(
-        "again", lambda state: "llm" if len(site.seen["again"]) < 2 else END
-    )
     site.compile = {"cache": InMemoryCache()}
+    site.resumes = [{"messages": [HumanMessage("Once more.")]}]
 
 
 def whole_list(site: Site) -> None:
@@ -373,7 +374,8 @@ ROUTES = [
 def outcome(site: Site) -> dict[str, Any]:
     """Run a graph to its end and return what can be seen from outside."""
     graph = site.builder.compile(checkpointer=InMemorySaver(), **site.compile)
-    config = {"configurable": {"thread_id": "t"}, "recursion_limit": 20}
+    # One at a time, so that the runs of one node have an order.
+    config = {"configurable": {"thread_id": "t"}, "recursion_limit": 20, "max_concurrency": 1}
     names, values = Counter(), []
     for given in [site.first or {"messages": talk()}, *site.resumes]:
         for mode, chunk in graph.stream(given, config, stream_mode=["updates", "values"]):
@@ -581,3 +583,47 @@ def test_tools_of_the_graph_ask_for_a_compaction(ledger: Ledger) -> None:
     builder.compile().invoke({"messages": [HumanMessage("Go.")]}, config)
     assert [r.reason for r in ledger.compactions("t")] == ["asked"]
     assert HEAD in model.sent[-1][0].content
+
+
+def test_a_graph_inside_is_told_of(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", create_agent(ScriptedModel(script=["ok"]), [work]))
+    builder.add_edge(START, "agent")
+    insert_compaction(builder, before=["agent"], ledger=ledger, window=WINDOW)
+    assert "'agent' is a graph of its own (model, tools)" in caplog.text
+
+
+def test_nodes_with_conversations_of_their_own(ledger: Ledger) -> None:
+    """Two conversations in one state, under two keys: each has its own compactions."""
+
+    class State(MessagesState):
+        plans: Annotated[list[AnyMessage], add_messages]
+
+    seen: dict[str, list[Any]] = {}
+
+    def node(key: str) -> Callable[[State], dict[str, Any]]:
+        def say(state: State) -> dict[str, Any]:
+            seen.setdefault(key, []).append(state[key])
+            return {key: [AIMessage(f"{key}.")]}
+
+        return say
+
+    builder = StateGraph(State)
+    for key in ("messages", "plans"):
+        builder.add_node(f"{key}_llm", node(key))
+        insert_compaction(
+            builder, before=[f"{key}_llm"], ledger=ledger, window=WINDOW, messages_key=key
+        )
+    builder.add_edge(START, "messages_llm")
+    builder.add_edge("messages_llm", "plans_llm")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "t"}}
+    other = [type(m)(m.content.replace("wind", "plan"), id=f"p-{m.id}") for m in talk()]
+    graph.invoke({"messages": talk(), "plans": other}, config)
+    for _ in range(2):
+        graph.invoke({"messages": [HumanMessage("On.")], "plans": [HumanMessage("On.")]}, config)
+    assert {r.scope: r.generation for r in ledger.compactions("t")} == {"": 1, "/plans": 1}
+    assert "plan was weak" not in str(seen["messages"])
+    assert "wind was weak" not in str(seen["plans"])
+    for views in seen.values():
+        assert [view[0].content for view in views] == [views[0][0].content] * 3
