@@ -22,6 +22,7 @@ from langledger.database import AsyncDatabase, Database
 from langledger.database.embedded import EmbeddedServer
 from langledger.database.opening import dsn_of, pooled
 from langledger.entries import Entry, Recorded
+from langledger.memory.facade import AsyncFacts, Facts
 from langledger.operations import Operation, Row, arun, run
 from langledger.parts import Parts, Redact, embedder_of, recall_of
 from langledger.recall import AsyncSearches, Recall, Searches
@@ -32,7 +33,7 @@ __all__ = ["AsyncLedger", "Ledger"]
 T = TypeVar("T")
 
 
-class Ledger(States, Searches, Pins, Editing, Parts):
+class Ledger(States, Searches, Facts, Pins, Editing, Parts):
     """The history, working state and compactions of agents, in PostgreSQL.
 
     Its own methods block; the parts it hands out work sync and async. Use it as a context
@@ -221,7 +222,7 @@ class Ledger(States, Searches, Pins, Editing, Parts):
         return run(operation, self._database)
 
 
-class AsyncLedger(AsyncStates, AsyncSearches, AsyncPins, AsyncEditing, Parts):
+class AsyncLedger(AsyncStates, AsyncSearches, AsyncFacts, AsyncPins, AsyncEditing, Parts):
     """The same as :class:`Ledger` for code in an event loop: its own methods are awaited.
 
     Its connections belong to the loop it was opened in. The parts it hands out work

@@ -12,7 +12,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 
-from langledger.arguments import check_whole
+from langledger.arguments import check_text, check_whole
+from langledger.compaction.longterm import LongTerm
 from langledger.entries import Location
 from langledger.errors import ConfigurationError, WindowUnknownError
 from langledger.operations import Executor
@@ -64,6 +65,11 @@ class Host(Protocol):
         """Searches what was recorded."""
         ...
 
+    @property
+    def long_term(self) -> LongTerm:
+        """What is known of users beyond one thread."""
+        ...
+
 
 def current_config() -> RunnableConfig:
     """Return the config of the surrounding run, empty outside of one."""
@@ -111,6 +117,12 @@ def task_of(config: RunnableConfig) -> str | None:
     """Return the task that the surrounding run names (``configurable["task_id"]``), if any."""
     task_id = (config.get("configurable") or {}).get("task_id")
     return None if task_id is None else check_text("task_id", task_id)
+
+
+def user_of(config: RunnableConfig) -> str | None:
+    """Return the user that the surrounding run names (``configurable["user_id"]``), if any."""
+    user_id = (config.get("configurable") or {}).get("user_id")
+    return None if user_id is None else check_text("user_id", str(user_id))
 
 
 def window_of(model: BaseChatModel | None, window: Window | None) -> int:

@@ -25,6 +25,7 @@ from langledger.compaction.host import (
     model_name,
     reserved_output,
     task_of,
+    user_of,
     window_of,
 )
 from langledger.compaction.options import CompactionOptions, compactor_of
@@ -96,6 +97,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             redactor=ledger.redactor,
             keeper=ledger.keeper,
             recalling=ledger.recalling,
+            long_term=ledger.long_term,
             **options,
         )
         if window is not None:
@@ -181,7 +183,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             reserved=reserved,
             model_name=model_name(request.model),
             task_id=task_of(current_config()),
-            user_id=self._user_id,
+            user_id=self._user_id or user_of(current_config()),
             cwd=self._cwd,
             model=lambda: _bound(request),
         )

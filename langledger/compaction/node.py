@@ -18,6 +18,7 @@ from langledger.compaction.host import (
     model_name,
     reserved_output,
     task_of,
+    user_of,
     window_of,
 )
 from langledger.compaction.options import CompactionOptions, compactor_of
@@ -71,6 +72,7 @@ class Viewer:
                 redactor=host.redactor,
                 keeper=host.keeper,
                 recalling=host.recalling,
+                long_term=host.long_term,
                 **options,
             ),
             window=size,
@@ -84,8 +86,9 @@ class Viewer:
         messages = as_messages(read_messages(state, self.messages_key))
         return ModelCall(
             location=self._locate(config, messages),
-            messages=messages,
             task_id=task_of(config),
+            user_id=user_of(config),
+            messages=messages,
             window=self.window,
             reserved=self.reserved,
             model_name=self.model,

@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 
 from langledger.arguments import check_text, check_whole
 from langledger.compaction.compactor import Compactor
+from langledger.compaction.longterm import LongTerm
 from langledger.compaction.policy import Policy
 from langledger.compaction.recalled import Recaller
 from langledger.compaction.recap import RecapWhen
@@ -115,6 +116,7 @@ def compactor_of(
     redactor: Redactor | None = None,
     keeper: Keeper | None = None,
     recalling: Recall | None = None,
+    long_term: LongTerm | None = None,
     **options: Unpack[CompactionOptions],
 ) -> Compactor:
     """Return a compactor that works as the options say.
@@ -145,7 +147,7 @@ def compactor_of(
         count=count,
         review=review_of(chosen.get("review")),
         recap=_recap(chosen),
-        recaller=_recaller(chosen, recalling),
+        recaller=_recaller(chosen, recalling, long_term),
         state=StateKeeping(
             settings=state_settings(chosen, model=_model),
             keeper=keeper,
@@ -169,11 +171,13 @@ def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**PRESETS[preset], **options}
 
 
-def _recaller(chosen: Mapping[str, Any], recalling: Recall | None) -> Recaller | None:
+def _recaller(
+    chosen: Mapping[str, Any], recalling: Recall | None, long_term: LongTerm | None
+) -> Recaller | None:
     size = check_whole("max_recalled_tokens", chosen.get("max_recalled_tokens", 1500))
     if not _switch(chosen, "recall", default=True) or recalling is None:
         return None
-    return Recaller(recalling=recalling, max_tokens=size)
+    return Recaller(recalling=recalling, max_tokens=size, long_term=long_term)
 
 
 def _recap(chosen: Mapping[str, Any]) -> RecapWhen:

@@ -11,13 +11,13 @@ import logging
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from psycopg.sql import SQL, Composed
 
 from langledger.compaction.brought import Brought, brought_message
+from langledger.compaction.longterm import LongTerm
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.records import multirange
 from langledger.compaction.session import Session
@@ -31,7 +31,7 @@ from langledger.operations import Operation, fetch
 from langledger.recall import Hit, Recall, SearchRequest
 from langledger.tokens import count_text, truncate_text
 
-__all__ = ["FactSource", "Recaller"]
+__all__ = ["Recaller"]
 
 logger = logging.getLogger("langledger.compaction")
 
@@ -44,9 +44,6 @@ _LEAST = 60  # tokens; less is not worth a message
 _NEAR = 0.35  # of the best hit's score; what is further below it only fills the view
 _FULL = 0.85  # share of the room that what is brought may fill it to
 
-FactSource: TypeAlias = "Callable[[ModelCall, str], Operation[Sequence[str]]]"
-"""Gives lines that are known of the user and bear on a question, best first."""
-
 
 @dataclass(slots=True, kw_only=True)
 class Recaller:
@@ -55,12 +52,12 @@ class Recaller:
     Attributes:
         recalling: What searches.
         max_tokens: Most that is brought before one message.
-        facts: Where long-term facts of the user are; None: none.
+        long_term: What is known of users beyond one thread; None: nothing.
     """
 
     recalling: Recall
     max_tokens: int = 1500
-    facts: FactSource | None = field(default=None)
+    long_term: LongTerm | None = None
 
     def restore(self, call: ModelCall, session: Session) -> Operation[None]:
         """Show a session that was opened anew what was brought into it before."""
@@ -90,9 +87,15 @@ class Recaller:
         if session.recalled_for == request.seq and not compacted:
             return prepared
         started = time.perf_counter()
+        hidden, known = session.hidden, ()
         try:
+            if self.long_term is not None and call.user_id is not None:
+                known = yield from self._known(call, call.user_id, session, request)
+            if not len(hidden) and not known:
+                session.recalled_for = request.seq
+                return prepared
             room = self._room(call, prepared)
-            text, brought = yield from self._find(call, session.hidden, request, room)
+            text, brought = yield from self._find(call, hidden, request, room, known)
             yield from self._keep(call, session, request.seq, text)
         except Exception as error:  # a search must not cost the user the answer
             if not isinstance(error, LangLedgerError):
@@ -134,15 +137,40 @@ class Recaller:
         usable = call.window - call.reserved
         return min(self.max_tokens, usable // 10, int(usable * _FULL) - prepared.tokens)
 
+    def _known(
+        self, call: ModelCall, user_id: str, session: Session, request: Tracked
+    ) -> Operation[Sequence[str]]:
+        """Learn from the user's message, and return what bears on it and is not in view."""
+        if self.long_term is None:
+            return ()
+        thread_id = call.location.thread_id
+        yield from self.long_term.learn_from(
+            user_id, request.message, thread_id=thread_id, entry_id=request.seq
+        )
+        lines = yield from self.long_term.lines(
+            user_id,
+            request.message.text,
+            opening=session.first_request is request,
+            thread_id=thread_id,
+        )
+        shown_now = "\n".join(
+            message.text for seq, message in session.brought.items() if seq != request.seq
+        )
+        return [line for line in lines if line not in shown_now]
+
     def _find(
-        self, call: ModelCall, hidden: Ranges, request: Tracked, room: int
+        self,
+        call: ModelCall,
+        hidden: Ranges,
+        request: Tracked,
+        room: int,
+        known: Sequence[str] = (),
     ) -> Operation[tuple[str, Brought]]:
         query = request.message.text
         nothing = Brought(message=request.seq)
         if room < _LEAST:
             return "", replace(nothing, reasons=("there is no room for what might be recalled",))
-        known = (yield from self.facts(call, query)) if self.facts is not None else ()
-        facts = _within([f"- {fact}" for fact in known], room)
+        facts = _within(known, room)
         room -= sum(map(count_text, facts))
         hits, confidence, reasons = yield from self._search(call, hidden, query)
         chosen = _fitting(hits, room)

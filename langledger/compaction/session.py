@@ -203,6 +203,11 @@ class Session:
         return shown_now if before is None else [before, *shown_now]
 
     @property
+    def first_request(self) -> Tracked | None:
+        """What the user said first."""
+        return next((item for item in self.tracked if is_request(item.message)), None)
+
+    @property
     def newest_request(self) -> Tracked | None:
         """What the user said last."""
         return next((item for item in reversed(self.tracked) if is_request(item.message)), None)

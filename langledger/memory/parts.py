@@ -13,12 +13,21 @@ if TYPE_CHECKING:  # for those who use them: LangChain's classic package takes l
     from langledger.memory.chat_memory import LedgerChatMemory
     from langledger.memory.retriever import LedgerRetriever
     from langledger.memory.store import LedgerStore
+    from langledger.memory.user_facts import UserFacts
 
 __all__ = ["MemoryParts"]
 
 
 class MemoryParts:
     """The parts of a ledger that are about memory."""
+
+    @property
+    def long_term(self: Host) -> UserFacts:
+        """What is known of users beyond one thread."""
+        from langledger.memory.indexing import Indexing  # noqa: PLC0415
+        from langledger.memory.user_facts import UserFacts  # noqa: PLC0415
+
+        return UserFacts(self.tenant, Indexing(clean=self.redactor.text))
 
     def store(
         self: Host,

@@ -1,0 +1,274 @@
+"""Long-term facts of users: kept across their sessions, each with where it was said.
+
+A fact is an item of the store in ``("facts", user)``, so that it can be seen, changed and
+deleted there. One that was contradicted or replaced stays, marked, and is not brought up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph.store.base import GetOp, Item, Op, PutOp, SearchItem, SearchOp
+
+from langledger.arguments import check_text, check_whole
+from langledger.memory import storing
+from langledger.memory.facts import Fact, facts_in
+from langledger.memory.indexing import Indexing
+from langledger.operations import Operation
+from langledger.state.statements.likeness import same
+from langledger.state.statements.prose import user_text
+from langledger.tokens import count_text
+
+__all__ = ["KnownFact", "UserFacts", "facts_namespace"]
+
+_NAMESPACE = "facts"
+_ACTIVE, _SUPERSEDED = "active", "superseded"
+_MOST = 200  # of a user that are looked through
+_FADES = 0.95  # a day
+_BAND = 0.1  # how much of a score age may take or give
+_RELEVANT = 0.12  # share of a question's words, weighted by rarity, that a fact must have
+_PROFILE_TOKENS = 300  # of what is brought at the start of a session whatever is asked
+_KINDS = {"rule": 0, "profile": 1, "preference": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownFact:
+    """A fact as it is kept.
+
+    Attributes:
+        key: Its key in the store.
+        text: What the user said.
+        kind: ``profile``, ``preference`` or ``rule``.
+        slot: What it is about, of which there is one value at a time; empty: nothing such.
+        status: ``active`` or ``superseded``.
+        superseded_by: Key of the fact that took its place.
+        sources: Threads and entries where it was said: ``{"thread_id", "entry_id"}``.
+        said_at: When it was said last.
+        score: Of a search, its age counted in.
+    """
+
+    key: str
+    text: str
+    kind: str
+    slot: str
+    status: str
+    superseded_by: str | None
+    sources: tuple[dict[str, Any], ...]
+    said_at: datetime
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class UserFacts:
+    """The facts of a tenant's users. Its methods are operations.
+
+    Attributes:
+        tenant: Whose they are.
+        indexing: How they are found.
+    """
+
+    tenant: str
+    indexing: Indexing
+
+    def learn(
+        self, user_id: str, facts: Sequence[Fact], *, thread_id: str, entry_id: int
+    ) -> Operation[int]:
+        """Keep facts that a user's message says; return how many are new or changed.
+
+        Args:
+            user_id: The user.
+            facts: What the message says.
+            thread_id: Where it was said.
+            entry_id: The message.
+        """
+        if not facts:
+            return 0
+        known = {fact.key: fact for fact in (yield from self._all(user_id))}
+        source = {"thread_id": thread_id, "entry_id": entry_id}
+        ops: list[Op] = []
+        changed = 0
+        for fact in facts:
+            old = _met(fact, known)
+            if old is not None and source in old.sources:
+                continue
+            changed += old is None or old.text != fact.text
+            written = _written(fact, old, source)
+            known |= {one.key: one for one in written}
+            ops += [_put(user_id, one) for one in written]
+        if ops:
+            yield from storing.batch(self.tenant, ops, self.indexing)
+        return changed
+
+    def learn_from(
+        self, user_id: str, message: BaseMessage, *, thread_id: str, entry_id: int
+    ) -> Operation[int]:
+        """Keep what a user's message says of the user; return how many facts are new or changed.
+
+        Only what the user typed is read.
+        """
+        facts = facts_in(user_text(message)) if isinstance(message, HumanMessage) else []
+        return (yield from self.learn(user_id, facts, thread_id=thread_id, entry_id=entry_id))
+
+    def lines(
+        self, user_id: str, query: str, *, opening: bool, thread_id: str
+    ) -> Operation[list[str]]:
+        """Return what other threads told that bears on a message, best first, a line each."""
+        known = yield from self.known(user_id, query, opening=opening)
+        return [
+            f"From an earlier session ({fact.said_at:%Y-%m-%d}), the user said: {fact.text}"
+            for fact in known
+            if all(source.get("thread_id") != thread_id for source in fact.sources)
+        ]
+
+    def known(
+        self, user_id: str, query: str, *, opening: bool, limit: int = 5
+    ) -> Operation[list[KnownFact]]:
+        """Return the facts that bear on a message, best first.
+
+        Args:
+            user_id: The user.
+            query: The message.
+            opening: It opens a session: then what the user is and wants in general comes too.
+            limit: Most facts that are found by what the message says.
+        """
+        found = yield from self.search(user_id, query, limit=limit)
+        chosen = [fact for fact in found if fact.score >= _RELEVANT]
+        if not opening:
+            return chosen
+        room = _PROFILE_TOKENS - sum(count_text(fact.text) for fact in chosen)
+        rest = sorted((yield from self._all(user_id)), key=_importance)
+        for fact in rest:
+            size = count_text(fact.text)
+            if fact.status == _ACTIVE and size <= room and fact.key not in {f.key for f in chosen}:
+                chosen.append(fact)
+                room -= size
+        return chosen
+
+    def search(self, user_id: str, query: str, *, limit: int = 10) -> Operation[list[KnownFact]]:
+        """Return the active facts that say something of a query, best first."""
+        check_whole("limit", limit)
+        if not query.strip():
+            return []
+        op = SearchOp(facts_namespace(user_id), {"status": _ACTIVE}, limit=4 * limit, query=query)
+        results = yield from storing.batch(self.tenant, [op], self.indexing)
+        now = datetime.now(UTC)
+        found = [_aged(_fact(item), item.score, now) for item in _items(results[0])]
+        return sorted(found, key=lambda fact: (-fact.score, fact.key))[:limit]
+
+    def all(self, user_id: str, *, superseded: bool = False) -> Operation[list[KnownFact]]:
+        """Return a user's facts, the latest first.
+
+        Args:
+            user_id: The user.
+            superseded: Those that were replaced too.
+        """
+        found = yield from self._all(user_id)
+        return [fact for fact in found if superseded or fact.status == _ACTIVE]
+
+    def forget(self, user_id: str, key: str) -> Operation[bool]:
+        """Delete a fact; return whether there was one."""
+        namespace = facts_namespace(user_id)
+        ops: list[Op] = [GetOp(namespace, check_text("key", key)), PutOp(namespace, key, None)]
+        results = yield from storing.batch(self.tenant, ops, self.indexing)
+        return results[0] is not None
+
+    def _all(self, user_id: str) -> Operation[list[KnownFact]]:
+        op = SearchOp(facts_namespace(user_id), limit=_MOST)
+        results = yield from storing.batch(self.tenant, [op], self.indexing)
+        return [_fact(item) for item in _items(results[0])]
+
+
+def facts_namespace(user_id: str) -> tuple[str, str]:
+    """Return the store's namespace of a user's facts; labels may hold no period."""
+    checked = check_text("user_id", user_id)
+    return _NAMESPACE, checked.replace("%", "%25").replace(".", "%2E")
+
+
+def _met(fact: Fact, known: dict[str, KnownFact]) -> KnownFact | None:
+    """Return the fact that this one repeats, rewords or replaces."""
+    if fact.slot:
+        held = known.get(_key(fact))
+        return held if held is not None and held.status == _ACTIVE else None
+    others = (one for one in known.values() if one.status == _ACTIVE and not one.slot)
+    return next((one for one in others if same(fact.text, one.text)), None)
+
+
+def _written(fact: Fact, old: KnownFact | None, source: dict[str, Any]) -> list[KnownFact]:
+    """Return the facts to write: the new one, and the one it replaces, marked."""
+    key = _key(fact)
+    new = KnownFact(
+        key=key,
+        text=fact.text,
+        kind=fact.kind,
+        slot=fact.slot,
+        status=_ACTIVE,
+        superseded_by=None,
+        sources=(source,),
+        said_at=datetime.now(UTC),
+    )
+    if old is None:
+        return [new]
+    if _plain(old.text) == _plain(fact.text):
+        return [replace(new, key=old.key, text=old.text, sources=(*old.sources, source))]
+    kept = f"{old.key}-{_hash(old.text)}" if old.key == key else old.key
+    return [replace(old, key=kept, status=_SUPERSEDED, superseded_by=key), new]
+
+
+def _put(user_id: str, fact: KnownFact) -> PutOp:
+    value = {
+        "text": fact.text,
+        "kind": fact.kind,
+        "slot": fact.slot,
+        "status": fact.status,
+        "superseded_by": fact.superseded_by,
+        "sources": list(fact.sources),
+        "said_at": fact.said_at.isoformat(),
+    }
+    return PutOp(facts_namespace(user_id), fact.key, value, index=["text"])
+
+
+def _fact(item: Item) -> KnownFact:
+    """Return the fact that an item keeps; one that somebody else put there may lack parts."""
+    value = item.value
+    said = value.get("said_at")
+    return KnownFact(
+        key=item.key,
+        text=str(value.get("text", "")),
+        kind=str(value.get("kind", "preference")),
+        slot=str(value.get("slot", "")),
+        status=str(value.get("status", _ACTIVE)),
+        superseded_by=value.get("superseded_by"),
+        sources=tuple(value.get("sources") or ()),
+        said_at=datetime.fromisoformat(said) if isinstance(said, str) else item.updated_at,
+    )
+
+
+def _aged(fact: KnownFact, score: float | None, now: datetime) -> KnownFact:
+    days = max(0.0, (now - fact.said_at).total_seconds() / 86400)
+    factor = 1.0 if fact.kind == "rule" else 1 - _BAND + 2 * _BAND * _FADES**days
+    return replace(fact, score=(score or 0.0) * factor)
+
+
+def _importance(fact: KnownFact) -> tuple[int, float, str]:
+    return _KINDS.get(fact.kind, len(_KINDS)), -fact.said_at.timestamp(), fact.key
+
+
+def _items(result: object) -> list[SearchItem]:
+    return cast("list[SearchItem]", result)
+
+
+def _key(fact: Fact) -> str:
+    return _hash(f"slot:{fact.slot}" if fact.slot else _plain(fact.text))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".!。！ ")
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()

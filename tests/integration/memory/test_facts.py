@@ -1,0 +1,131 @@
+"""What a user said in one session is known in the next: on a real PostgreSQL, by a real agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from langledger import AsyncLedger, Ledger
+from langledger.database import AsyncDatabase, Database
+from langledger.operations import run
+from tests.support.scripted import ScriptedModel
+
+
+@pytest.fixture
+def ledger(database: Database) -> Iterator[Ledger]:
+    made = Ledger(database, tenant="acme")
+    yield made
+    made.recalling.close()
+
+
+def talk(ledger: Ledger, thread_id: str, *said: str, user_id: str = "ann") -> list[BaseMessage]:
+    """Say some things in a thread, and return the last view."""
+    model = ScriptedModel(script=["Fine."])
+    agent = create_agent(model, middleware=[ledger.middleware(window=8000)])
+    messages: list[BaseMessage] = []
+    for text in said:
+        messages.append(HumanMessage(text))
+        config = {"configurable": {"thread_id": thread_id, "user_id": user_id}}
+        messages = agent.invoke({"messages": messages}, config)["messages"]
+    return model.sent[-1]
+
+
+def test_a_preference_is_there_in_the_next_session(ledger: Ledger) -> None:
+    talk(ledger, "monday", "I prefer tabs over spaces.", "Thanks!")
+    view = talk(ledger, "tuesday", "Please format the module.")
+    assert "I prefer tabs over spaces" in view[0].text
+    assert view[0].additional_kwargs["langledger"]["origin"] == "recalled"
+    assert view[1].text == "Please format the module."
+    assert len(talk(ledger, "other", "Please format the module.", user_id="bob")) == 1
+    assert len(talk(ledger.for_tenant("umbrella"), "x", "Please format the module.")) == 1
+
+
+def test_what_was_said_in_this_thread_is_not_said_again(ledger: Ledger) -> None:
+    view = talk(ledger, "monday", "I prefer tabs over spaces.", "Which do I prefer, tabs?")
+    assert [m.text for m in view] == [
+        "I prefer tabs over spaces.",
+        "Fine.",
+        "Which do I prefer, tabs?",
+    ]
+
+
+def test_a_fact_is_brought_once_in_a_thread(ledger: Ledger) -> None:
+    talk(ledger, "monday", "I'm allergic to peanuts.")
+    view = talk(ledger, "tuesday", "Hi!", "A recipe with peanuts?", "Another one with peanuts?")
+    assert sum("allergic to peanuts" in m.text for m in view) == 1
+
+
+def test_each_fact_names_its_sources_and_is_kept_once(ledger: Ledger) -> None:
+    talk(ledger, "monday", "Good morning.", "I prefer tabs over spaces.")
+    talk(ledger, "tuesday", "i prefer tabs over spaces")
+    [fact] = ledger.facts("ann")
+    assert fact.kind == "preference"
+    assert fact.sources == (
+        {"thread_id": "monday", "entry_id": 3},
+        {"thread_id": "tuesday", "entry_id": 1},
+    )
+    entry = ledger.history("monday")[fact.sources[0]["entry_id"] - 1]
+    assert entry.message.text == "I prefer tabs over spaces."
+    [item] = ledger.store().search(("facts", "ann"))
+    assert item.value["text"] == "I prefer tabs over spaces"
+
+
+def test_what_is_contradicted_is_replaced_and_kept(ledger: Ledger) -> None:
+    talk(ledger, "a", "My favourite player is Ronaldo.", "I like mushrooms.")
+    talk(ledger, "b", "My favourite player is now Messi.", "I don't like mushrooms.")
+    assert {fact.text for fact in ledger.facts("ann")} == {
+        "My favourite player is now Messi",
+        "I don't like mushrooms",
+    }
+    every = {fact.text: fact for fact in ledger.facts("ann", superseded=True)}
+    old = every["My favourite player is Ronaldo"]
+    assert old.status == "superseded"
+    assert old.superseded_by == every["My favourite player is now Messi"].key
+    assert [fact.text for fact in ledger.facts("ann", query="favourite player")] == [
+        "My favourite player is now Messi"
+    ]
+    view = talk(ledger, "c", "Who is my favourite player?")
+    assert "Messi" in view[0].text
+    assert "Ronaldo" not in view[0].text
+
+
+def test_only_the_users_own_words_become_facts(ledger: Ledger) -> None:
+    facts = ledger.long_term
+    words = "I prefer tabs over spaces."
+    for message in (
+        ToolMessage(words, tool_call_id="x"),
+        SystemMessage(words),
+        HumanMessage(words, additional_kwargs={"synthetic": True}),
+        HumanMessage(f"```\n{words}\n```\nWhat does this say?"),
+        HumanMessage(f"> {words}\n\nHe wrote that."),
+    ):
+        learned = facts.learn_from("ann", message, thread_id="t", entry_id=1)
+        assert run(learned, ledger.executor) == 0
+    assert ledger.facts("ann") == []
+
+
+def test_chinese(ledger: Ledger) -> None:
+    talk(ledger, "a", "以后请用中文回答。", "我对花生过敏。")
+    view = talk(ledger, "b", "推荐一个菜谱")
+    assert "我对花生过敏" in view[0].text
+    assert "以后请用中文回答" in view[0].text
+
+
+def test_a_user_named_by_an_address(ledger: Ledger) -> None:
+    talk(ledger, "a", "I live in Lisbon.", user_id="ann.lee@example.org")
+    assert [fact.text for fact in ledger.facts("ann.lee@example.org")] == ["I live in Lisbon"]
+    assert ledger.facts("ann") == []
+
+
+async def test_awaited(async_database: AsyncDatabase) -> None:
+    ledger = AsyncLedger(async_database, tenant="acme")
+    model = ScriptedModel(script=["Fine."])
+    agent = create_agent(model, middleware=[ledger.middleware(window=8000, user_id="ann")])
+    for thread_id in ("a", "b"):
+        config = {"configurable": {"thread_id": thread_id}}
+        await agent.ainvoke({"messages": [HumanMessage("My name is Ann.")]}, config)
+    [fact] = await ledger.facts("ann")
+    assert [source["thread_id"] for source in fact.sources] == ["a", "b"]
