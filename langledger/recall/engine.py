@@ -271,10 +271,10 @@ class Recall:
             return known.model
         if now - known.asked_model < _ASK_AGAIN_SECONDS:
             return known.model
-        known.asked_model = now
         known.model = yield from number_of(self._tenant, embedder.name)
         if known.model is not None:
             known.indexed = yield from has_index(self._tenant, known.model["model"])
+        known.asked_model = now  # not before: who asks meanwhile would be told that there is none
         return known.model
 
     def _common(self, request: SearchRequest) -> Operation[Mapping[str, float] | None]:

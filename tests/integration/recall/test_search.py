@@ -1,0 +1,333 @@
+"""Finding things again on a real PostgreSQL; the inputs are faults of other systems."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+from langledger import AsyncLedger, Ledger
+from langledger.database import Database
+from langledger.errors import ConfigurationError, DatabaseError
+from langledger.operations import Batch, Query, run
+from tests.support.words import NOTES
+
+
+def texts(ledger: Ledger, query: str, **more: Any) -> list[str]:
+    return [hit.text for hit in ledger.recall(query, thread_id="t", **more)]
+
+
+def say(ledger: Ledger, *said: str, thread_id: str = "t", **more: Any) -> list[int]:
+    return ledger.append(
+        [HumanMessage(text) for text in said], thread_id=thread_id, **more
+    ).entry_ids
+
+
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ("how do we rotate the refresh tokens when login expires", 0),
+        ("队列", 1),
+        ("端口错配", 1),
+        ("任务", 1),
+        ("user", 2),
+        ("getUser", 2),
+        ("get_user_by_id", 2),
+        ("html", 2),
+        ("repository.py", 2),
+        ("src/users/repository.py", 2),
+        ("ERR_4F7Q", 3),
+        ("docker 部署", 4),
+        ("go 部署 deployment", 4),
+    ],
+)
+def test_what_was_said_is_found(noted: Ledger, query: str, place: int) -> None:
+    assert texts(noted, query)[:1] == [NOTES[place]]
+
+
+def test_the_exact_compound_stands_first(ledger: Ledger) -> None:
+    say(ledger, "get the user by id", "getUserById", "get_user_by_id", "by user id get")
+    assert texts(ledger, "get_user_by_id", k=2) == ["get_user_by_id", "getUserById"]
+
+
+def test_what_is_recorded_is_found_at_once_and_once(ledger: Ledger) -> None:
+    for n in range(5):
+        say(ledger, f"the value of item-{n} is {n * 7}")
+        assert texts(ledger, f"item-{n}", k=1) == [f"the value of item-{n} is {n * 7}"]
+    assert len(texts(ledger, "value item", k=50)) == 5
+
+
+def test_entries_from_before_the_index_are_found(ledger: Ledger) -> None:
+    say(ledger, *NOTES)
+    ledger.recall("x", thread_id="t")
+    for table in ("recall_unit", "recall_space"):
+        ledger.executor.execute(Batch([Query(f"DELETE FROM {{schema}}.{table}")]))
+    assert texts(ledger, "ERR_4F7Q")[0] == NOTES[3]
+
+
+def test_a_draft_is_found_once_it_is_a_message(ledger: Ledger) -> None:
+    say(ledger, "first words")
+    keys = "tenant = 'default' AND seq = %(seq)s"
+    seq = say(ledger, "draft-words-77")[0]
+    update = "UPDATE {schema}.entry SET kind = %(kind)s WHERE " + keys
+    ledger.executor.execute(Batch([Query(update, {"kind": "draft", "seq": seq})]))
+    say(ledger, "later words")
+    assert "draft-words-77" not in texts(ledger, "draft-words-77 words")
+    ledger.executor.execute(Batch([Query(update, {"kind": "message", "seq": seq})]))
+    assert texts(ledger, "draft-words-77", k=1) == ["draft-words-77"]
+
+
+def test_what_a_checkpointer_seals_is_not_indexed(ledger: Ledger) -> None:
+    seq = say(ledger, "sealed-words-77")[0]
+    seal = "UPDATE {schema}.entry SET kind = 'sealed' WHERE seq = %(seq)s"
+    ledger.executor.execute(Batch([Query(seal, {"seq": seq})]))
+    assert texts(ledger, "sealed-words-77") == []
+
+
+def test_what_is_deleted_is_not_found(ledger: Ledger) -> None:
+    say(ledger, *NOTES)
+    assert texts(ledger, "ERR_4F7Q") != []
+    ledger.checkpointer().delete_thread("t")
+    assert texts(ledger, "ERR_4F7Q") == []
+    left = ledger.executor.execute(Batch([Query("SELECT 1 FROM {schema}.recall_unit")]))[0]
+    assert left == []
+    say(ledger, "a new beginning with ERR_4F7Q")
+    assert texts(ledger, "ERR_4F7Q") == ["a new beginning with ERR_4F7Q"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("acme", "acme-corp"), ("john_doe", "john-doe"), ("%", "a"), ("foo", "foobar")],
+)
+def test_tenants_and_threads_find_their_own(ledger: Ledger, one: str, other: str) -> None:
+    for name in (one, other):
+        say(ledger.for_tenant(name), f"secret of {name} key-1", thread_id=name)
+        say(ledger, f"thread {name} key-1", thread_id=name)
+    for name in (one, other):
+        mine = ledger.for_tenant(name)
+        assert [hit.text for hit in mine.recall("key-1")] == [f"secret of {name} key-1"]
+        assert mine.recall("key-1", thread_id=f"{name}x") == []
+        found = ledger.recall("key-1", thread_id=name)
+        assert [hit.text for hit in found] == [f"thread {name} key-1"]
+
+
+def test_all_threads_of_a_tenant_are_searched(ledger: Ledger) -> None:
+    for n in range(3):
+        say(ledger, f"thread {n} on key-1", thread_id=f"t{n}")
+    assert {hit.thread_id for hit in ledger.recall("key-1")} == {"t0", "t1", "t2"}
+
+
+@pytest.mark.parametrize("query", ["", "  ", "?!… --", "的", "\x00", "\ud800", "the of and"])
+def test_a_question_without_words_finds_nothing_and_says_why(noted: Ledger, query: str) -> None:
+    found = noted.search(query, thread_id="t")
+    assert found.hits == []
+    assert not found.gate.inject
+    assert "no word" in found.gate.reasons[0]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "'; DROP TABLE entry; --",
+        "a & b | !c <-> d:*",
+        "\\ ' \" %s %(x)s {schema} :*AB",
+        "x",
+        "tokens " * 20_000,
+        " ".join(f"word{n}" for n in range(3000)),
+        "队列" * 50_000,
+    ],
+)
+def test_any_question_is_answered(noted: Ledger, query: str) -> None:
+    noted.search(query, thread_id="t")
+    noted.search(query)
+    assert noted.count("t") == len(NOTES)
+
+
+def test_any_text_is_indexed(ledger: Ledger) -> None:
+    say(ledger, "a\x00b", "lone \ud800 half", "'quoted' \\ back", "x" * 100_000, "🙂", "")
+    assert texts(ledger, "quoted")[0] == "'quoted' \\ back"
+    assert texts(ledger, "lone") != []
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"colour": "red"}, "unknown filter 'colour'; the known ones are role"),
+        ({"metadata.": "1"}, "unknown filter"),
+        ({"role": 7}, "must be a non-empty string"),
+        ({"entry_id": {"$near": 3}}, r"has '\$near'"),
+        ({"entry_id": "3"}, "a whole number"),
+        ({"created_at": "yesterday"}, "ISO"),
+        (["role"], "must be a mapping"),
+    ],
+)
+def test_a_wrong_filter_is_named(noted: Ledger, filters: Any, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        noted.recall("tokens", thread_id="t", filter=filters)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"k": 0}, {"k": 10**9}, {"offset": -1}, {"k": "5"}, {"thread_id": ""}]
+)
+def test_wrong_arguments_are_named(noted: Ledger, arguments: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        noted.recall("tokens", **{"thread_id": "t", **arguments})
+    with pytest.raises(ConfigurationError, match="query must be a string"):
+        noted.recall(None)  # type: ignore[arg-type] - that is the point
+
+
+def test_numbers_are_compared_as_numbers(ledger: Ledger) -> None:
+    for score in (2, 9, 10, 11, 100):
+        say(ledger, f"the score is {score}", metadata={"score": score, "name": str(score)})
+    found = texts(ledger, "score", k=50, filter={"metadata.score": {"$gte": 10}})
+    assert sorted(found) == ["the score is 10", "the score is 100", "the score is 11"]
+    assert texts(ledger, "score", filter={"metadata.name": {"$gte": 10}}) == []
+    assert texts(ledger, "score", filter={"metadata.score": [9, 2, "x"]}, k=9) != []
+
+
+def test_filters(ledger: Ledger) -> None:
+    call = {"id": "c", "name": "bash", "args": {"command": "cat src/app/login.py"}}
+    ledger.append(
+        [
+            HumanMessage("You must keep login.py short"),
+            AIMessage("Reading login", tool_calls=[call]),
+            ToolMessage("def login(user): ...", tool_call_id="c", name="bash"),
+        ],
+        thread_id="t",
+        task_id="7",
+    )
+    say(ledger, "login elsewhere", task_id="8")
+
+    def entries(**filters: Any) -> list[int]:
+        found = ledger.recall("login", thread_id="t", k=20, filter=filters)
+        return sorted({hit.entry_id for hit in found})
+
+    assert entries(role="tool") == [3]
+    assert entries(role=["user", "assistant"]) == [1, 2, 4]
+    assert entries(tag="requirement") == [1]
+    assert entries(path="login.py") == [1, 2, 3]
+    assert entries(path="app/login.py") == [2, 3]
+    assert entries(path="ogin.py") == []
+    assert entries(symbol="login", role="tool") == [3]
+    assert entries(tool="bash", language="python") == [3]
+    assert entries(task_id="8") == [4]
+    assert entries(entry_id={"$gt": 1, "$lt": 4}) == [2, 3]
+    assert entries(created_at={"$gte": "2100-01-01"}) == []
+
+
+def test_pages_lose_nothing_and_repeat_nothing(ledger: Ledger) -> None:
+    say(ledger, *(f"number {n} about the topic, with its own word w{n * 13}" for n in range(60)))
+    pages = [texts(ledger, "topic", k=10, offset=at) for at in range(0, 70, 10)]
+    assert [len(page) for page in pages] == [10] * 6 + [0]
+    assert len({text for page in pages for text in page}) == 60
+
+
+def test_noise_and_instructions_are_kept_but_not_recalled(ledger: Ledger) -> None:
+    ledger.append([SystemMessage("You know the harbour"), HumanMessage("ok thanks")], thread_id="t")
+    assert texts(ledger, "harbour thanks") == []
+    assert texts(ledger, "harbour", filter={"role": "system"}) == ["You know the harbour"]
+    assert texts(ledger, "thanks", filter={"tag": "noise"}) == ["ok thanks"]
+
+
+def test_a_memory_fed_back_stays_one(ledger: Ledger) -> None:
+    say(ledger, "The release is on Friday the 13th")
+    for n in range(5):
+        said = texts(ledger, "release")[0]
+        ledger.append([HumanMessage(said, id=f"again-{n}")], thread_id="t")
+    hits = ledger.recall("release", thread_id="t")
+    assert len(hits) == 1
+    assert len({hits[0].entry_id, *hits[0].metadata["same_as"]}) == 6
+
+
+def test_the_newer_statement_stands_first(ledger: Ledger) -> None:
+    say(ledger, "My favourite player is Ronaldo", "The weather is fine")
+    say(ledger, "My favourite player is Messi now")
+    hits = ledger.recall("favourite player", thread_id="t")
+    assert ["Messi" in hits[0].text, "Ronaldo" in hits[1].text] == [True, True]
+    assert hits[1].metadata["superseded_by"] == hits[0].entry_id
+    assert ledger.count("t") == 3
+
+
+def test_an_old_requirement_is_not_buried(ledger: Ledger) -> None:
+    say(ledger, "Requirement: invoices must never be sent without a tax number")
+    ledger.executor.execute(
+        Batch([Query("UPDATE {schema}.entry SET created_at = created_at - interval '242 days'")])
+    )
+    say(ledger, *(f"talk {n}: invoices were sent again today by person {n}" for n in range(50)))
+    found = texts(ledger, "may invoices be sent without a tax number?", k=3)
+    assert any("must never" in text for text in found)
+
+
+@pytest.mark.parametrize("query", ["hi", "PHRASE_THAT_DOES_NOT_APPEAR_QQQQ", "thanks!"])
+def test_small_talk_and_unknown_words_inject_nothing(noted: Ledger, query: str) -> None:
+    assert not noted.search(query, thread_id="t").gate.inject
+
+
+def test_a_named_thing_is_injected(noted: Ledger) -> None:
+    gate = noted.search("What was ERR_4F7Q about?", thread_id="t").gate
+    assert gate.inject
+    assert gate.confidence > 0.5
+    assert gate.signals["coverage"] > 0.5
+
+
+def test_explained(noted: Ledger) -> None:
+    hit = noted.recall("getUserById in the repository", thread_id="t", explain=True)[0]
+    assert any(reason.startswith("identifiers: getuserbyid") for reason in hit.reasons)
+    assert {"words", "identifiers", "terms", "relevance", "decay", "importance"} <= {*hit.scores}
+    assert noted.recall("getUserById", thread_id="t")[0].reasons == ()
+
+
+def test_what_was_never_recalled(ledger: Ledger) -> None:
+    say(ledger, *NOTES)
+    ledger.recall("ERR_4F7Q", thread_id="t")
+    never = {hit.text for hit in ledger.never_recalled("t")}
+    assert NOTES[3] not in never
+    assert NOTES[0] in never
+
+
+def test_secrets_are_not_in_the_index(ledger: Ledger) -> None:
+    key = "sk-proj-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6"
+    say(ledger, f"密钥{key}是生产环境的")
+    hit = ledger.recall("密钥 生产环境", thread_id="t")[0]
+    assert key not in hit.text
+    assert ledger.recall(key, thread_id="t") == [] or key not in str(
+        ledger.recall(key, thread_id="t")
+    )
+
+
+def test_two_at_once_index_the_same_once(ledger: Ledger) -> None:
+    say(ledger, *(f"line {n} about the topic w{n}" for n in range(100)))
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: len(texts(ledger, "topic", k=200)), range(12)))
+    assert found == [100] * 12
+
+
+def test_the_same_order_in_every_process(dsn: str) -> None:
+    orders = set()
+    for _ in range(3):
+        with Ledger.from_conn_string(dsn) as ledger:
+            if not ledger.count("t"):
+                say(ledger, *(f"twin {n} of the topic" for n in range(20)))
+            found = ledger.recall("twin topic", thread_id="t", k=20)
+            orders.add(tuple(hit.entry_id for hit in found))
+    assert len(orders) == 1
+
+
+async def test_awaited(dsn: str) -> None:
+    async with AsyncLedger.from_conn_string(dsn) as ledger:
+        await ledger.append([HumanMessage(text) for text in NOTES], thread_id="t")
+        hits = await ledger.recall("ERR_4F7Q", thread_id="t")
+        assert hits[0].text == NOTES[3]
+        assert (await ledger.search("ERR_4F7Q")).gate.inject
+        assert NOTES[0] in {hit.text for hit in await ledger.never_recalled("t")}
+        await ledger.flush()
+
+
+def test_a_database_that_is_gone_is_one_clear_error(dsn: str) -> None:
+    ledger = Ledger(Database(dsn, timeout=1))
+    ledger.open()
+    ledger.close()
+    with pytest.raises(DatabaseError):
+        run(ledger.recalling.index("t"), ledger.executor)
