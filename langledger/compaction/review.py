@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias, cast
 from langgraph.types import interrupt
 from psycopg.types.json import Jsonb
 
+from langledger.compaction.account import NO_ACCOUNT
 from langledger.compaction.host import current_config
 from langledger.compaction.records import CompactionReport, cut_of, multirange, pack
 from langledger.compaction.view import Cut, with_section
@@ -207,6 +208,7 @@ def revised(cut: Cut, *, summary: str | None = None, state: str | None = None) -
             summary=text,
             head=with_section(cut.head, "summary", text),
             edits=cut.edits.with_summary(text, cut.covered),
+            account=NO_ACCOUNT,  # the model's own must not come back through the next summary
         )
     if state is not None:
         cut = replace(

@@ -25,7 +25,7 @@ def history() -> list[HumanMessage | AIMessage]:
 
 
 @settings(
-    max_examples=25,
+    max_examples=15,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(plan=plans())
