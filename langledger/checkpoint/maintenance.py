@@ -297,9 +297,8 @@ def _change(
         if parent_key not in doomed:
             continue
         children.add(key)
-        if "counters_since_delta_snapshot" in skeleton_of(s.record, cache.layouts).metadata or (
-            not sealing.is_open
-        ):
+        named = skeleton_of(s.record, cache.layouts).metadata
+        if _COUNTERS in named or None in named:  # None: they are sealed, and may hold it
             found = yield from load(cache, sealing, s.target)
             counters = {} if found is None else found.metadata.get(_COUNTERS) or {}
             whole = set[str]() if found is None else found.checkpoint["channel_values"].keys()

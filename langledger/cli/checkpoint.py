@@ -13,9 +13,11 @@ import typer
 
 from langledger.cli.common import MOST, DatabaseUrl, DataDir, Json, as_text, chosen_settings
 from langledger.cli.output import echo, one_line, print_json, progress, table
-from langledger.errors import ConfigurationError, LangLedgerError
+from langledger.errors import ConfigurationError, LangLedgerError, SerializationError
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
     from langledger.checkpoint import LedgerSaver, Policy, Pruned
     from langledger.checkpoint.importing import ImportReport
     from langledger.checkpoint.importing.run import Progress
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_NEVER = datetime.max.replace(tzinfo=UTC)  # later than any thread was written to
 _TOLD_EVERY = 10.0  # seconds
 _DURATION = re.compile(r"([1-9][0-9]{0,8})([smhdw])")
 
@@ -94,8 +97,14 @@ def prune(
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
         saver = ledger.checkpointer()
         found = _chosen(saver, threads, before)
-        pruned = list(_pruned(saver, found, policy, dry_run=dry_run))
+        refused: list[str] = []
+        pruned = list(_pruned(saver, found, policy, refused, dry_run=dry_run))
     _print_pruned(pruned, dry_run=dry_run, as_json=as_json)
+    if refused:
+        raise LangLedgerError(
+            f"left as they are, because they cannot be read here: {', '.join(refused)}; threads "
+            "that are encrypted are pruned from Python, by a checkpointer that has their serde"
+        )
 
 
 def _ago(option: str, text: str) -> datetime:
@@ -115,27 +124,46 @@ def _chosen(
     saver: LedgerSaver, threads: list[str] | None, before: datetime | None
 ) -> Iterable[str]:
     """Return the ids of the threads to prune."""
-    idle = saver.idle_threads(before=before or datetime.max.replace(tzinfo=UTC))
+    idle = saver.idle_threads(before=before or _NEVER)
     if threads is None:
         return idle
     for thread_id in threads:
-        if not any(True for _ in saver.list({"configurable": {"thread_id": thread_id}}, limit=1)):
+        if not _has_checkpoints(saver, thread_id):
             raise LangLedgerError(
                 f"thread {thread_id!r} has no checkpoints; `langledger threads` lists the threads"
             )
-    if before is None:
-        return dict.fromkeys(threads)
-    found = set(idle)
-    return [thread_id for thread_id in dict.fromkeys(threads) if thread_id in found]
+    found = None if before is None else set(idle)
+    return [t for t in dict.fromkeys(threads) if found is None or t in found]
+
+
+def _has_checkpoints(saver: LedgerSaver, thread_id: str) -> bool:
+    config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
+    try:
+        return any(True for _ in saver.list(config, limit=1))
+    except SerializationError:  # it has, and they are encrypted
+        return True
 
 
 def _pruned(
-    saver: LedgerSaver, threads: Iterable[str], policy: Policy, *, dry_run: bool
+    saver: LedgerSaver,
+    threads: Iterable[str],
+    policy: Policy,
+    refused: list[str],
+    *,
+    dry_run: bool,
 ) -> Generator[tuple[str, Pruned]]:
-    for thread_id in threads:
-        done = saver.retain(thread_id, policy, dry_run=dry_run)
+    last = time.monotonic()
+    for number, thread_id in enumerate(threads, 1):
+        try:
+            done = saver.retain(thread_id, policy, dry_run=dry_run)
+        except SerializationError:
+            refused.append(repr(thread_id))
+            continue
         if done.checkpoints or done.entries:
             yield thread_id, done
+        if time.monotonic() - last >= _TOLD_EVERY:
+            last = time.monotonic()
+            progress(f"{number:,} threads looked at")
 
 
 def _print_pruned(pruned: list[tuple[str, Pruned]], *, dry_run: bool, as_json: bool) -> None:

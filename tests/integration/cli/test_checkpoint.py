@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import _messages_delta_reducer
 
 from langledger import Ledger
+from langledger.checkpoint import Policy
 from langledger.database.connection import connect
 from tests.integration.cli.conftest import Call, Start, wait_until
 
@@ -144,7 +148,35 @@ def test_what_cannot_be_meant(arguments: tuple[str, ...], said: str, call: Call)
 def test_a_thread_that_is_not_there(call: Call) -> None:
     code, out, err = call("prune", "--keep", "1", "--thread", "a", "--thread", "nobody")
     assert (code, out) == (1, "")
-    assert err.startswith("langledger: thread 'nobody' has no checkpoints")
+    assert err.startswith("langledger: thread 'nobody' has no checkpoints; ")
+
+
+class Delta(TypedDict, total=False):
+    messages: Annotated[
+        list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=50)
+    ]
+
+
+def test_encrypted_threads_are_left_to_who_can_read_them(call: Call, threads: Ledger) -> None:
+    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    saver = threads.checkpointer(serde=serde)
+
+    def answer(state: Delta) -> Any:
+        return {"messages": [AIMessage(f"answer {len(state['messages'])}")]}
+
+    builder = StateGraph(Delta).add_node("llm", answer).add_edge(START, "llm")
+    graph = builder.compile(checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "sealed"}}
+    for turn in range(3):
+        said = graph.invoke({"messages": [HumanMessage(f"turn {turn}")]}, config)
+    code, out, err = call("prune", "--keep", "1", "--json")
+    assert code == 1
+    assert [thread["thread_id"] for thread in json.loads(out)["threads"]] == ["a", "b"]
+    assert "cannot be read here: 'sealed'; " in err
+    assert call("prune", "--keep", "1", "--thread", "sealed")[0] == 1
+    assert len(list(saver.list(config))) == 9
+    assert saver.retain("sealed", Policy(keep=1)).checkpoints > 0
+    assert graph.get_state(config).values == said
 
 
 @pytest.fixture
