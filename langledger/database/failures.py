@@ -114,6 +114,11 @@ def translate(error: psycopg.Error) -> DatabaseError:
 
 
 def _unreached(state: str, said: str) -> str:
+    if said == "query_wait_timeout":
+        return (
+            "PgBouncer had no session of the server free within its query_wait_timeout: raise its "
+            "default_pool_size, or find what holds the sessions"
+        )
     door = None if state else _AT_THE_DOOR.search(said)
     if door is None:
         return f"PostgreSQL cannot be reached; check the DSN and that the server is up ({said})"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from langledger.database import AsyncDatabase, Database
 from langledger.database.connection import connect
 from langledger.database.doctor import pooling
+from langledger.errors import DatabaseUnavailableError
 from langledger.operations import Batch, Query
 
 Pooler = Callable[[str], str]
@@ -18,7 +21,7 @@ def test_eight_threads_share_two_sessions_without_a_mistake(pooler: Pooler) -> N
         database.setup()
         insert = (
             "INSERT INTO {schema}.summary_cache (tenant, digest, summary) "
-            "VALUES (%(tenant)s, %(digest)s, 'x')"
+            "VALUES (%(tenant)s, %(digest)s, 'x') ON CONFLICT DO NOTHING"
         )
         count = "SELECT count(*) AS n FROM {schema}.summary_cache WHERE tenant = %(tenant)s"
 
@@ -26,12 +29,23 @@ def test_eight_threads_share_two_sessions_without_a_mistake(pooler: Pooler) -> N
             tenant = {"tenant": f"t{thread}"}
             for n in range(40):
                 write = Query(insert, {**tenant, "digest": bytes([n])})
-                rows = database.execute(Batch([write, Query(count, tenant)], repeatable=False))
+                rows = database.execute(Batch([write, Query(count, tenant)]))
                 assert rows == [[], [{"n": n + 1}]]
                 assert database.execute(Batch([Query(count, tenant)])) == [[{"n": n + 1}]]
 
         with ThreadPoolExecutor(8) as threads:
             assert list(threads.map(work, range(8))) == [None] * 8
+
+
+def test_who_finds_no_session_free_is_told_what_to_raise(pooler: Pooler) -> None:
+    dsn = pooler("transaction")
+    with Database(dsn, timeout=1) as database, connect(dsn) as first, connect(dsn) as second:
+        for holder in (first, second):
+            holder.execute("BEGIN")
+        with pytest.raises(DatabaseUnavailableError, match="raise its default_pool_size"):
+            database.execute(Batch([Query("SELECT 1 AS n")]))
+        first.execute("COMMIT")
+        assert database.execute(Batch([Query("SELECT 1 AS n")])) == [[{"n": 1}]]
 
 
 async def test_the_async_pool_works_there_too(pooler: Pooler) -> None:
