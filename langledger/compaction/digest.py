@@ -92,14 +92,12 @@ class Digest:
     def requests(self, covered: Container[int] | None) -> list[Request]:
         """Return what the user said, in order, the same words once."""
         shown = [
-            replace(request, seqs=seqs)
+            request if len(seqs) == len(request.seqs) else replace(request, seqs=seqs)
             for request in self._requests.values()
             if (seqs := _within(request.seqs, covered))
         ]
         shown.sort(key=lambda request: request.seqs[0])
-        if shown:
-            shown[0].label = "The user asked"
-        return shown
+        return [replace(shown[0], label="The user asked"), *shown[1:]] if shown else []
 
     def said(self) -> dict[int, str]:
         """Return the user's words by entry, answers to a tool's questions included."""

@@ -91,8 +91,12 @@ def summarise_requests(digest: Digest, *, max_tokens: int) -> str:
 
 
 def _costs(findings: Iterable[Finding]) -> list[int]:
-    """Return the tokens of each line and its end."""
-    return [count + 1 for count in count_texts([_render(finding) for finding in findings])]
+    """Return the tokens of each line and its end; of lines that are as they were, as counted."""
+    findings = list(findings)
+    new = [of for of in findings if of.size[0] != (len(of.seqs), of.seqs[-1])]
+    for finding, count in zip(new, count_texts(list(map(_render, new))), strict=True):
+        finding.size = (len(finding.seqs), finding.seqs[-1]), count + 1
+    return [finding.size[1] for finding in findings]
 
 
 def _fitting(findings: list[Finding], room: int) -> list[Finding]:
@@ -229,7 +233,7 @@ def _choose(findings: list[Finding], costs: list[int], room: int) -> list[int]:
         range(len(findings)), key=lambda i: (-findings[i].score, -findings[i].seqs[-1], i)
     )
     caps = {section: int(room * share) for section, share in _SECTION_SHARE.items()}
-    chosen: list[int] = []
+    chosen: dict[int, None] = {}
     seen: list[frozenset[str]] = []
     for limited in (True, False):
         for index in ranked:
@@ -239,11 +243,11 @@ def _choose(findings: list[Finding], costs: list[int], room: int) -> list[int]:
             content = words(findings[index].text)
             if any(_same(content, other) for other in seen):
                 continue
-            chosen.append(index)
+            chosen[index] = None
             seen.append(content)
             caps[section] -= cost
             room -= cost
-    return chosen
+    return list(chosen)
 
 
 def _same(new: frozenset[str], known: frozenset[str]) -> bool:

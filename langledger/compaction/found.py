@@ -52,6 +52,7 @@ class Finding:
         label: Who says it, such as ``The assistant reported``.
         text: What is said, in one line.
         score: The higher, the sooner it is taken; below 1, only where there is room to spare.
+        size: The tokens of its line, and the number and the last of the seqs that it had then.
         late: What comes on top of it where it was said last; the earlier, the less.
         run: The command whose output says it, where it is one.
         good: Whether it tells of a success; None where it tells of neither.
@@ -65,6 +66,7 @@ class Finding:
     run: str = ""
     good: bool | None = None
     late: float = 0.0
+    size: tuple[tuple[int, int], int] = ((0, 0), 0)
     _worths: tuple[tuple[float, float], ...] = ()  # each: a score, and late times the place
 
     def said_at(self, place: int) -> None:
