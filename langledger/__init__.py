@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from langledger.ledger import AsyncLedger, Ledger
     from langledger.memory.chat_history import LedgerChatMessageHistory
     from langledger.memory.chat_memory import LedgerChatMemory
+    from langledger.memory.memory_node import MemoryNode
     from langledger.memory.retriever import LedgerRetriever
     from langledger.memory.store import LedgerStore
     from langledger.state.records import WorkingState
@@ -36,6 +37,7 @@ __all__ = [
     "LedgerRetriever",
     "LedgerSaver",
     "LedgerStore",
+    "MemoryNode",
     "Recorded",
     "WorkingState",
     "insert_compaction",
@@ -56,6 +58,7 @@ _HOMES = {
     "LedgerRetriever": "langledger.memory.retriever",
     "LedgerSaver": "langledger.checkpoint",
     "LedgerStore": "langledger.memory.store",
+    "MemoryNode": "langledger.memory.memory_node",
     "Recorded": "langledger.entries",
     "WorkingState": "langledger.state.records",
     "insert_compaction": "langledger.compaction.insert",

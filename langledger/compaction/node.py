@@ -27,7 +27,7 @@ from langledger.compaction.telemetry import announce
 from langledger.entries import Location
 from langledger.operations import Operation, arun, run
 
-__all__ = ["CompactionNode", "Viewer"]
+__all__ = ["CompactionNode", "Viewer", "stream_writer"]
 
 _USUAL_KEY = "messages"
 
@@ -106,7 +106,7 @@ class Viewer:
     ) -> Operation[tuple[list[BaseMessage], Prepared]]:
         """Record, compact where due, and return the messages the model is to be sent."""
         prepared = yield from self.compactor.prepare(planned, force=force, below=below)
-        announce(prepared, _stream_writer())
+        announce(prepared, stream_writer())
         view = prepared.view
         return [*([view.system] if view.system else []), *view.messages], prepared
 
@@ -182,7 +182,8 @@ def _keep_out_of_streams(config: RunnableConfig, messages: list[BaseMessage]) ->
             cast("set[Any]", seen).update(ours)
 
 
-def _stream_writer() -> Callable[[Any], None] | None:
+def stream_writer() -> Callable[[Any], None] | None:
+    """Return what writes custom stream events of the surrounding run; None outside of one."""
     try:
         return get_stream_writer()
     except RuntimeError:

@@ -23,6 +23,7 @@ from langledger.compaction.records import multirange
 from langledger.compaction.session import Session
 from langledger.compaction.step import ModelCall, Prepared
 from langledger.database.queries import load_queries
+from langledger.entries import Location
 from langledger.entries.codec import storable
 from langledger.entries.log import thread_key
 from langledger.entries.ranges import Ranges
@@ -31,7 +32,7 @@ from langledger.operations import Operation, fetch
 from langledger.recall import Hit, Recall, SearchRequest
 from langledger.tokens import count_text, truncate_text
 
-__all__ = ["Recaller"]
+__all__ = ["Recaller", "keep_brought", "read_brought"]
 
 logger = logging.getLogger("langledger.compaction")
 
@@ -61,17 +62,7 @@ class Recaller:
 
     def restore(self, call: ModelCall, session: Session) -> Operation[None]:
         """Show a session that was opened anew what was brought into it before."""
-        rows = yield from fetch(
-            _queries["brought"], **call.location.keys, scope=call.location.scope
-        )
-        present = {item.seq for item in session.tracked}
-        session.show_brought(
-            {
-                row["seq"]: brought_message(row["seq"], row["body"])
-                for row in rows
-                if row["seq"] in present
-            }
-        )
+        session.show_brought((yield from read_brought(call.location)))
 
     def bring(
         self, call: ModelCall, session: Session, prepared: Prepared, measure: Callable[[], Prepared]
@@ -114,24 +105,35 @@ class Recaller:
         )
 
     def for_input(
-        self, call: ModelCall, hidden: Ranges, query: str
-    ) -> Operation[list[BaseMessage]]:
-        """Return the message that shows what bears on an input that is no entry yet, if any.
+        self,
+        call: ModelCall,
+        hidden: Ranges,
+        query: str,
+        *,
+        message: int = 0,
+        known: Sequence[str] = (),
+    ) -> Operation[tuple[str, Brought]]:
+        """Return what bears on an input, empty where nothing does, and why.
+
+        Whatever goes wrong, nothing does.
 
         Args:
             call: The call that the input is for.
             hidden: The entries that its view does not show.
             query: The input.
+            message: The input's entry; 0: it is none yet.
+            known: Lines of long-term memory that bear on it.
         """
-        if not query.strip():
-            return []
+        started = time.perf_counter()
+        asked = Tracked(message, HumanMessage(query), 0)
+        text, brought = "", Brought(message=message)
         try:
-            asked = Tracked(0, HumanMessage(query), 0)
-            text, _ = yield from self._find(call, hidden, asked, self.max_tokens)
+            if query.strip():
+                text, brought = yield from self._find(call, hidden, asked, self.max_tokens, known)
         except LangLedgerError as error:
-            logger.warning("the context is given without recall: %s", error)
-            return []
-        return [brought_message(0, storable(text))] if text else []
+            brought = replace(brought, reasons=(str(error),), failed=True)
+        brought = replace(brought, seconds=round(time.perf_counter() - started, 4))
+        return storable(text), brought
 
     def _room(self, call: ModelCall, prepared: Prepared) -> int:
         usable = call.window - call.reserved
@@ -208,14 +210,26 @@ class Recaller:
         return hits, found.gate.confidence, found.gate.reasons
 
     def _keep(self, call: ModelCall, session: Session, seq: int, text: str) -> Operation[None]:
-        place = {**call.location.keys, "scope": call.location.scope, "seq": seq}
         body = storable(text)
-        if text:
-            yield from fetch(_queries["bring"], **place, body=body)
-            session.show_brought({**session.brought, seq: brought_message(seq, body)})
-        elif seq in session.brought:
-            yield from fetch(_queries["unbring"], **place)
-            session.show_brought({n: m for n, m in session.brought.items() if n != seq})
+        if body or seq in session.brought:
+            yield from keep_brought(call.location, seq, body)
+        others = {n: message for n, message in session.brought.items() if n != seq}
+        session.show_brought(others | ({seq: brought_message(seq, body)} if body else {}))
+
+
+def read_brought(location: Location) -> Operation[dict[int, BaseMessage]]:
+    """Return what was brought in a thread, by the user's message it is shown before."""
+    rows = yield from fetch(_queries["brought"], **location.keys, scope=location.scope)
+    return {row["seq"]: brought_message(row["seq"], row["body"]) for row in rows}
+
+
+def keep_brought(location: Location, seq: int, body: str) -> Operation[None]:
+    """Keep what is shown before a user's message; nothing, where the body is empty."""
+    place = {**location.keys, "scope": location.scope, "seq": seq}
+    if body:
+        yield from fetch(_queries["bring"], **place, body=body)
+    else:
+        yield from fetch(_queries["unbring"], **place)
 
 
 def _fitting(hits: Sequence[Hit], room: int) -> list[Hit]:

@@ -13,7 +13,7 @@ from langledger.compaction.recap import Recap
 from langledger.compaction.step import Prepared
 from langledger.telemetry import record_span
 
-__all__ = ["announce", "announce_recap"]
+__all__ = ["announce", "announce_recall", "announce_recap"]
 
 logger = logging.getLogger("langledger.compaction")
 
@@ -26,7 +26,7 @@ def announce(prepared: Prepared, write: Callable[[Any], None] | None) -> None:
         write: Writes to ``stream_mode="custom"``: ``{"langledger": {"compaction": report}}``.
     """
     if prepared.brought is not None:
-        _announce_recall(prepared.brought, write)
+        announce_recall(prepared.brought, write)
     if prepared.warning is not None:
         logger.warning("compaction was due but not made: %s", prepared.warning)
         if write is not None:
@@ -62,7 +62,8 @@ def announce_recap(recap: Recap) -> None:
     write({"langledger": {"recap": found}})
 
 
-def _announce_recall(brought: Brought, write: Callable[[Any], None] | None) -> None:
+def announce_recall(brought: Brought, write: Callable[[Any], None] | None) -> None:
+    """Tell what was brought into a view unasked, or that it could not be looked for."""
     if brought.failed:
         logger.warning("the call goes ahead without recall: %s", "; ".join(brought.reasons))
     if write is not None:

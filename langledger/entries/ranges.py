@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 __all__ = ["Ranges"]
 
+_ENDLESS = 2**62
+
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
@@ -50,6 +52,12 @@ class Ranges:
 
     def __le__(self, other: Ranges) -> bool:
         return (self | other) == other
+
+    def complement(self) -> Ranges:
+        """Return all other numbers from 1 up."""
+        edges = [1, *(edge for span in self.spans for edge in span), _ENDLESS]
+        spans = zip(edges[::2], edges[1::2], strict=True)
+        return Ranges(tuple((start, stop) for start, stop in spans if start < stop))
 
     @property
     def last(self) -> int:

@@ -11,10 +11,12 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
 from pydantic import ConfigDict, Field, model_validator
 
+from langledger.compaction.brought import brought_message
 from langledger.compaction.compactor import Compactor, ModelCall
 from langledger.compaction.host import Host
 from langledger.compaction.options import compactor_of
 from langledger.compaction.recalled import Recaller
+from langledger.compaction.telemetry import announce_recall
 from langledger.entries import Location
 from langledger.errors import NothingToShrinkError
 from langledger.memory.chat_history import LedgerChatMessageHistory, messages_of
@@ -116,7 +118,10 @@ class LedgerChatMemory(BaseChatMemory):
         if extra:
             recaller = Recaller(recalling=host.recalling, max_tokens=extra)
             hidden = compactor.hidden(location)
-            context += yield from recaller.for_input(planned, hidden, self._input(inputs))
+            query = self._input(inputs)
+            text, brought = yield from recaller.for_input(planned, hidden, query)
+            announce_recall(brought, None)
+            context += [brought_message(0, text)] if text else []
         return context
 
     def _compactor(self, host: Host) -> Compactor:

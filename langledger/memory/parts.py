@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # for those who use them: LangChain's classic package takes l
     from langledger.compaction.host import Host
     from langledger.memory.chat_history import LedgerChatMessageHistory
     from langledger.memory.chat_memory import LedgerChatMemory
+    from langledger.memory.memory_node import MemoryNode
     from langledger.memory.retriever import LedgerRetriever
     from langledger.memory.store import LedgerStore
     from langledger.memory.user_facts import UserFacts
@@ -87,3 +88,24 @@ class MemoryParts:
         from langledger.memory.chat_memory import LedgerChatMemory  # noqa: PLC0415
 
         return LedgerChatMemory(ledger=self, session_id=session_id, **options)
+
+    def memory_node(
+        self: Host,
+        *,
+        messages_key: str = "messages",
+        output_messages_key: str | None = "llm_input_messages",
+        user_id: str | None = None,
+        recall: bool = True,
+        max_recalled_tokens: int = 1500,
+    ) -> MemoryNode:
+        """Return a node for a ``StateGraph``; see :class:`MemoryNode`."""
+        from langledger.memory.memory_node import MemoryNode  # noqa: PLC0415
+
+        return MemoryNode(
+            self,
+            messages_key=messages_key,
+            output_messages_key=output_messages_key,
+            user_id=user_id,
+            recall=recall,
+            max_recalled_tokens=max_recalled_tokens,
+        )
