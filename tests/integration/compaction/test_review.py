@@ -105,7 +105,8 @@ def test_an_edited_summary_is_used_and_kept_by_those_that_follow(ledger: Ledger)
     assert len(ledger.compactions("t")) >= 2
     assert model.sent[-1][0].content.partition("<summary>\n")[2].startswith(mine)
     # What the person wrote of is not summarised again.
-    assert "day 3" not in "".join(str(m) for sent in summariser.sent[1:] for m in sent)
+    assert "On day 3 it rained" not in "".join(str(m) for sent in summariser.sent[1:] for m in sent)
+    assert "day 3" not in model.sent[-1][0].content
 
 
 def test_a_rejected_compaction_is_not_applied_and_not_offered_again_at_once(
