@@ -1,4 +1,4 @@
-"""A TCP proxy that delays what passes, to measure what network distance costs."""
+"""A TCP proxy that delays what passes and counts round trips: what network distance costs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import socket
 import time
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -27,17 +27,15 @@ class Proxy:
         port = self._listener.getsockname()[1]
         self.dsn = make_conninfo(dsn, host="127.0.0.1", port=port)
         context = multiprocessing.get_context("fork")
-        self._delay = context.Value("d", delay)
-        relay = (self._listener, str(parts["host"]), str(parts.get("port") or 5432), self._delay)
-        self._process = context.Process(target=_relay, args=relay, daemon=True)
+        self._trips = context.Value("q", 0)
+        address = str(parts["host"]), str(parts.get("port") or 5432)
+        relay = _Relay(self._listener, address, delay, self._trips)
+        self._process = context.Process(target=relay.run, daemon=True)
 
     @property
-    def delay(self) -> float:
-        return self._delay.value
-
-    @delay.setter
-    def delay(self, seconds: float) -> None:
-        self._delay.value = seconds
+    def trips(self) -> int:
+        """How often a client, having heard from the server, said something new."""
+        return self._trips.value
 
     def __enter__(self) -> Self:
         self._process.start()
@@ -51,21 +49,22 @@ class Proxy:
         self._listener.close()
 
 
-def _relay(listener: socket.socket, host: str, port: str, delay: object) -> None:
-    _Relay(listener, host, port, delay).run()
-
-
 class _Relay:
     """Moves the bytes of all connections."""
 
-    def __init__(self, listener: socket.socket, host: str, port: str, delay: object) -> None:
-        self._listener, self._host, self._port = listener, host, port
+    def __init__(
+        self, listener: socket.socket, address: tuple[str, str], delay: float, trips: Any
+    ) -> None:
+        self._listener = listener
+        self._host, self._port = address
         self._delay = delay
-        self._selector = selectors.DefaultSelector()
+        self._trips = trips
+        self._asking: set[socket.socket] = set()
         self._due: list[tuple[float, int, socket.socket, bytes]] = []
         self._order = itertools.count()
 
     def run(self) -> None:
+        self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
         while True:
             wait = max(0.0, self._due[0][0] - time.perf_counter()) if self._due else None
@@ -73,7 +72,7 @@ class _Relay:
                 if key.fileobj is self._listener:
                     self._accept()
                 else:
-                    self._receive(key.fileobj, key.data)
+                    self._receive(key.fileobj, *key.data)
             self._deliver()
 
     def _accept(self) -> None:
@@ -83,17 +82,22 @@ class _Relay:
             target.connect(f"{self._host}/.s.PGSQL.{self._port}")
         else:
             target.connect((self._host, int(self._port)))
-        for one, other in ((client, target), (target, client)):
-            self._selector.register(one, selectors.EVENT_READ, other)
+        self._selector.register(client, selectors.EVENT_READ, (target, client))
+        self._selector.register(target, selectors.EVENT_READ, (client, client))
 
-    def _receive(self, source: socket.socket, sink: socket.socket) -> None:
+    def _receive(self, source: socket.socket, sink: socket.socket, client: socket.socket) -> None:
         try:
             data = source.recv(1 << 18)
         except OSError:
             data = b""
         if not data:
             self._close(source)
-        at = time.perf_counter() + self._delay.value / 2
+        if source is not client:
+            self._asking.discard(client)
+        elif client not in self._asking:
+            self._asking.add(client)
+            self._trips.value += 1
+        at = time.perf_counter() + self._delay / 2
         heapq.heappush(self._due, (at, next(self._order), sink, data))
 
     def _deliver(self) -> None:

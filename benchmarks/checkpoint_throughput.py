@@ -15,12 +15,12 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from statistics import median, quantiles
-from typing import Any
+from statistics import quantiles
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from checkpoint_proxy import Proxy
@@ -88,26 +88,43 @@ async def aconversation(saver: Any, made: list[dict[str, Any]]) -> list[float]:
     return taken
 
 
-def blocking(saver: Any, many: int, puts: int) -> tuple[float, list[float]]:
-    """Run conversations in threads; return puts per second and the seconds of each put."""
+class Run(NamedTuple):
+    """Puts per second, processor seconds of the client a put, and seconds of each put."""
+
+    rate: float
+    cpu: float
+    taken: list[float]
+
+
+class Clock:
+    """Counts wall and processor time from when it is made."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def run(self, found: Iterable[list[float]]) -> Run:
+        taken = [seconds for one in found for seconds in one]
+        wall, cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
+        return Run(len(taken) / wall, cpu / len(taken), taken)
+
+
+def blocking(saver: Any, many: int, puts: int) -> Run:
+    """Run conversations in threads."""
     warm, *made = conversations(many + 1, puts)
     conversation(saver, warm[:3])
     with ThreadPoolExecutor(many) as pool:
         barrier = threading.Barrier(many)
         list(pool.map(lambda _: barrier.wait(), range(many)))
-        started = time.perf_counter()
-        found = pool.map(lambda one: conversation(saver, one), made)
-        taken = [seconds for one in found for seconds in one]
-    return len(taken) / (time.perf_counter() - started), taken
+        clock = Clock()
+        return clock.run(pool.map(lambda one: conversation(saver, one), made))
 
 
-async def awaited(saver: Any, many: int, puts: int) -> tuple[float, list[float]]:
+async def awaited(saver: Any, many: int, puts: int) -> Run:
+    """Run conversations in tasks."""
     warm, *made = conversations(many + 1, puts)
     await aconversation(saver, warm[:3])
-    started = time.perf_counter()
-    found = await asyncio.gather(*(aconversation(saver, one) for one in made))
-    taken = [seconds for one in found for seconds in one]
-    return len(taken) / (time.perf_counter() - started), taken
+    clock = Clock()
+    return clock.run(await asyncio.gather(*(aconversation(saver, one) for one in made)))
 
 
 @contextmanager
@@ -127,8 +144,8 @@ def ledger(dsn: str, pool: int) -> Iterator[Any]:
         yield LedgerSaver(database)
 
 
-def run_blocking(opened: Any) -> Callable[[str, int, int, int], tuple[float, list[float]]]:
-    def run(dsn: str, pool: int, conversations: int, puts: int) -> tuple[float, list[float]]:
+def run_blocking(opened: Any) -> Callable[[str, int, int, int], Run]:
+    def run(dsn: str, pool: int, conversations: int, puts: int) -> Run:
         with opened(dsn, pool) as saver:
             return blocking(saver, conversations, puts)
 
@@ -137,8 +154,8 @@ def run_blocking(opened: Any) -> Callable[[str, int, int, int], tuple[float, lis
 
 def run_awaited(
     opened: Callable[[str, int, Callable[[Any], Awaitable[Any]]], Awaitable[Any]],
-) -> Callable[[str, int, int, int], tuple[float, list[float]]]:
-    def run(dsn: str, pool: int, conversations: int, puts: int) -> tuple[float, list[float]]:
+) -> Callable[[str, int, int, int], Run]:
+    def run(dsn: str, pool: int, conversations: int, puts: int) -> Run:
         work = opened(dsn, pool, lambda saver: awaited(saver, conversations, puts))
         return asyncio.run(work)  # noqa: TID251 - a benchmark is no library
 
@@ -170,7 +187,7 @@ SAVERS = {
 
 
 def round_trips(dsn: str) -> dict[str, dict[str, float]]:
-    """Network round trips of single calls: their time at 40 ms delay over the delay."""
+    """Network round trips of single calls, as the proxy counts them."""
     found: dict[str, dict[str, float]] = {}
     for name, opened in (("postgres", postgres), ("ledger", ledger)):
         with ExitStack() as stack:
@@ -203,17 +220,14 @@ def _trips(saver: Any, proxy: Proxy) -> dict[str, float]:
         "get_tuple": lambda: saver.get_tuple(config),
         "list(10)": lambda: list(saver.list(thread, limit=10)),
     }
-    proxy.delay = 0.04
-    taken = {}
+    counted = {}
     for name, call in calls.items():
-        seconds = []
+        before = proxy.trips
         for _ in range(5):
-            started = time.perf_counter()
             call()
-            seconds.append(time.perf_counter() - started)
-        taken[name] = median(seconds) / 0.04
-    proxy.delay = 0.0
-    return taken
+        time.sleep(0.1)  # the proxy counts in its own time
+        counted[name] = (proxy.trips - before) / 5
+    return counted
 
 
 def main() -> None:
@@ -243,26 +257,27 @@ def main() -> None:
 
 def measured(dsn: str, options: argparse.Namespace, pool: int, delay: float) -> list[Any]:
     """Puts per second of each saver, the best of some rounds taken in turns."""
-    best: dict[str, tuple[float, list[float]]] = {}
+    best: dict[str, Run] = {}
     for _ in range(options.rounds):
         for name in options.savers.split(","):
             with new_database(dsn) as database, Proxy(database, delay=delay / 1000) as proxy:
                 reached = proxy.dsn if delay else database
                 found = SAVERS[name](reached, pool, options.conversations, options.puts)
-                best[name] = max(best.get(name, (0.0, [])), found)
-    print(f"\npool {pool}, delay {delay:g} ms: puts per second (p50, p99 ms), times PostgresSaver")
-    base = {
-        "ledger": best.get("postgres", (0.0, []))[0],
-        "ledger-async": best.get("postgres-async", (0.0, []))[0],
-    }
+                best[name] = max(best.get(name, found), found)
+    print(
+        f"\npool {pool}, delay {delay:g} ms: puts per second (p50, p99 ms; ms of the client's "
+        "processor a put), times PostgresSaver"
+    )
     rows = []
-    for name, (rate, taken) in best.items():
-        cuts = quantiles(taken, n=100)
-        factor = f"  {rate / base[name]:.1f}x" if base.get(name) else ""
-        print(
-            f"{name:16}{rate:9.0f} ({cuts[49] * 1e3:.1f}, {cuts[98] * 1e3:.1f}){factor}", flush=True
+    for name, run in best.items():
+        cuts = quantiles(run.taken, n=100)
+        base = best.get(name.replace("ledger", "postgres"))
+        factor = "" if base in (None, run) else f"  {run.rate / base.rate:.1f}x"
+        times = f"{cuts[49] * 1e3:.1f}, {cuts[98] * 1e3:.1f}; {run.cpu * 1e3:.2f}"
+        print(f"{name:16}{run.rate:9.0f} ({times}){factor}", flush=True)
+        rows.append(
+            {"saver": name, "pool": pool, "delay": delay, "rate": run.rate, "p99": cuts[98]}
         )
-        rows.append({"saver": name, "pool": pool, "delay": delay, "rate": rate, "p99": cuts[98]})
     return rows
 
 

@@ -238,8 +238,9 @@ def _known_from(rows: Sequence[Row], limit: int, *, by_end: bool) -> bytes:
     return min(ends.values()) if by_end else min(first_id for _, first_id in ends)
 
 
-# How many checkpoints a stretch holds at least, mostly.
-_STRETCH = 4
+# How many checkpoints a stretch holds at least, mostly. What is read in vain are a few entries: the
+# checkpoints of a thread share nearly all of theirs.
+_STRETCH = 2
 
 
 def load(cache: Cache, sealing: Sealing, target: Target) -> Operation[CheckpointTuple | None]:
