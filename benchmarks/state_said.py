@@ -3,8 +3,8 @@
     python benchmarks/state_said.py [TRANSCRIPTS] [--sample N] [--growth]
 
 - decisions: answers to question tools and approved plans (truth: ``decisions``), recall;
-- steps: the last list (``todo_last``) and the list at each real compaction (``compactions[].before``);
-- user directives: every hit of the patterns in a user message, a sample of which a reader judges;
+- steps: the last list (``todo_last``), and that before each real compaction;
+- user directives: every hit of the patterns in a user message, a sample for a reader to judge;
 - tasks noticed; size of the state over the messages; milliseconds a message.
 
 The sample is printed for a reader; what one called wrong is in docs/benchmarks.md.
@@ -76,9 +76,8 @@ def _step(item: dict[str, Any]) -> tuple[str, str]:
 
 
 def _same_step(ours: tuple[str, str], text: str, status: str) -> bool:
-    return ours[1] == status and (
-        ours[0] == text or ours[0].rstrip("…") == text[: len(ours[0]) - 1]
-    )
+    shown = ours[0].rstrip("…")  # a long one was cut
+    return ours[1] == status and (ours[0] == text or shown == text[: len(shown)])
 
 
 def main() -> None:

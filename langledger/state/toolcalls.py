@@ -47,6 +47,7 @@ __all__ = ["MAX_COMMAND", "Surroundings", "call_key", "plan_call"]
 MAX_COMMAND = 300
 """Characters kept of a shell command."""
 
+_TELLING_KINDS = frozenset(("test", "build", "lint", "commit"))
 _KEEPS_DIRECTORY = frozenset(("Bash", "execute_bash"))
 _REMOTE = frozenset(("owner", "repo", "branch", "projectid"))
 
@@ -259,10 +260,13 @@ class _Plan:
 
     def _shell_found(self, effects: ShellEffects, script: str) -> None:
         self._changes(iter(effects.changes))
+        before = self.found.get("command")  # of a script that runs several
+        line = script_line(script, MAX_COMMAND)
+        if before is None or effects.kind in _TELLING_KINDS:
+            self.found["kind"] = effects.kind
         self.found |= {
-            "reads": tuple(effects.reads),
-            "command": script_line(script, MAX_COMMAND),
-            "kind": effects.kind,
+            "reads": (*self.found.get("reads", ()), *effects.reads),
+            "command": line if before is None else one_line(f"{before}; {line}", MAX_COMMAND),
         }
 
     def _javascript(self, script: str) -> None:

@@ -130,3 +130,9 @@ def test_a_shell_that_keeps_its_directory_is_followed_and_reset():
         result("", "c2"),
     )
     assert list(fresh.files_touched) == ["a.py"]
+
+
+def test_a_script_of_several_commands_records_them_all():
+    script = 'tools.exec_command({cmd:"cargo test"}); tools.exec_command({cmd:"ls src"})'
+    (command,) = after("exec", {"input": script}, "Script completed\nOutput:\n").commands.values()
+    assert (command.command, command.kind) == ("cargo test; ls src", "test")
