@@ -42,6 +42,9 @@ def reads(messages: list[BaseMessage]) -> None:
         assert_type(state, WorkingState)
         assert_type(ledger.compactions("t"), list[CompactionReport])
         assert_type(ledger.compactions("t")[0].tokens_after, int)
+        assert_type(ledger.summary("t", scope="worker"), str)
+        assert_type(ledger.edit_summary("t", 1, "What was done."), CompactionReport)
+        ledger.compact("t", scope="worker")
         assert_type(ledger.for_tenant("umbrella"), Ledger)
         assert_type(ledger.dsn, str)
         for path, record in state.files_touched.items():
@@ -54,6 +57,8 @@ async def awaits(messages: list[BaseMessage]) -> None:
         assert_type(await ledger.append(messages, thread_id="t"), Recorded)
         assert_type(await ledger.history("t"), list[Entry])
         assert_type(await ledger.state("t"), WorkingState)
+        assert_type(await ledger.summary("t"), str)
+        await ledger.compact("t")
         assert_type(ledger.middleware(), LedgerMiddleware)
 
 
@@ -70,6 +75,7 @@ def agent(model: BaseChatModel, tools: list[BaseTool], ledger: Ledger) -> None:
     assert_type(checkpointer, LedgerSaver)
     agents.create_agent(model, tools, middleware=[middleware], checkpointer=checkpointer)
     LedgerMiddleware(ledger, window=128_000, trigger=0.8, lookup=False).compact_next("t")
+    ledger.middleware(review=lambda draft: draft.tokens_after < 1000, compact_tool=True)
 
 
 def graph(model: BaseChatModel, ledger: Ledger) -> None:
@@ -81,6 +87,8 @@ def graph(model: BaseChatModel, ledger: Ledger) -> None:
     builder.add_edge(START, "llm")
     insert_compaction(builder, before=["llm"], ledger=ledger, llm=model, visible=False)
     assert_type(ledger.compaction_node(window=8000, output_messages_key=None), CompactionNode)
+    assert_type(ledger.pre_model_hook(llm=model, review=True), CompactionNode)
+    assert_type(ledger.compact_tool(), BaseTool)
 
 
 def errors(ledger: Ledger) -> str:

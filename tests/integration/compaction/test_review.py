@@ -284,3 +284,39 @@ async def test_a_coroutine_function_needs_an_awaited_run(ledger: Ledger) -> None
     agent = create_agent(ScriptedModel(script=["ok"]), [], middleware=[middleware])
     with pytest.raises(ConfigurationError, match="plain one"):
         agent.invoke({"messages": talk()}, CONFIG)
+
+
+def test_a_subagent_waits_within_its_parents_run(ledger: Ledger) -> None:
+    model, summariser = ScriptedModel(script=["It is dry."]), ScriptedModel(script=[ACCOUNT])
+    middleware = ledger.middleware(window=WINDOW, review=True, model=summariser)
+    builder = StateGraph(MessagesState)
+    builder.add_node("worker", create_agent(model, [], middleware=[middleware]))
+    builder.add_edge(START, "worker")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    draft = draft_of(graph.invoke({"messages": talk()}, CONFIG))
+    assert draft["scope"] == "worker"
+    result = graph.invoke(Command(resume=True), CONFIG)
+    assert result["messages"][-1].content == "It is dry."
+    assert [(r.scope, r.reviewed) for r in ledger.compactions("t")] == [("worker", "accepted")]
+    assert len(summariser.sent) == len(model.sent) == 1
+
+
+@pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
+def test_a_hook_waits_too(ledger: Ledger) -> None:
+    from langgraph.prebuilt import create_react_agent
+
+    model = ScriptedModel(script=["It is dry."])
+    hook = ledger.pre_model_hook(window=WINDOW, review=True)
+    agent = create_react_agent(model, [], pre_model_hook=hook, checkpointer=InMemorySaver())
+    agent.invoke({"messages": talk()}, CONFIG)
+    result = agent.invoke(Command(resume="Nothing but rain."), CONFIG)
+    assert result["messages"][-1].content == "It is dry."
+    assert "<summary>\nNothing but rain.\n</summary>" in model.sent[0][0].content
+
+
+def test_an_edit_longer_than_what_it_stands_for_is_not_applied(ledger: Ledger) -> None:
+    model = ScriptedModel(script=["It is dry."])
+    graph = graph_with(ledger, model, review=lambda draft: "word " * 6000)
+    graph.invoke({"messages": talk()}, CONFIG)
+    assert len(model.sent[0]) == len(talk())
+    assert ledger.compactions("t") == []
