@@ -25,6 +25,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -357,6 +358,7 @@ def main() -> None:
     parser.add_argument(
         "--store", action="store_true", help="also PostgresStore and langmem (slow)"
     )
+    parser.add_argument("--cases", type=int, help="only the first cases of each set")
     parser.add_argument("--data-dir", type=Path, required=True)
     given = parser.parse_args()
     embedder = resolve(given.embeddings)
@@ -372,7 +374,7 @@ def measure(name: str, ledger: Ledger, given: argparse.Namespace, embedder: Any)
     tallies: dict[str, Counter[tuple[str, int]]] = defaultdict(Counter)
     seconds: Counter[str] = Counter()
     totals: Counter[str] = Counter()
-    for case in make(given.shared):
+    for case in islice(make(given.shared), given.cases):
         for asked in case.asked:
             totals["all"] += 1
             totals[asked.kind] += 1

@@ -14,29 +14,40 @@ from collections.abc import Mapping, Sequence
 
 from langledger.recall.analysis import is_whole
 from langledger.recall.scoring import WHOLE, Candidate, Question
+from langledger.recall.tags import is_small_talk
 from langledger.recall.types import Gate
 
 __all__ = ["THRESHOLD", "judge", "signals_of"]
 
 THRESHOLD = 0.5
 # A logistic of the signals; benchmarks/recall_gate.py fits and reports it.
-_BIAS = -3.2
+_ENOUGH = 20.0  # about four words that one unit in a hundred has; less where there are fewer
+_BIAS = -6.9
 _WEIGHTS = {
-    "coverage": 6.0,
-    "identifier": 1.5,
+    "coverage": 4.0,
+    "evidence": 7.4,
+    "identifier": 0.6,
     "agreement": 0.6,
     "nearness": 1.5,
-    "few_terms": -1.0,
 }
 
 
-def judge(found: Sequence[Candidate], question: Question) -> Gate:
-    """Return the verdict on a search."""
+def judge(found: Sequence[Candidate], question: Question, query: str = "") -> Gate:
+    """Return the verdict on a search.
+
+    Args:
+        found: Best first.
+        question: What was searched for.
+        query: The question as it was given; small talk asks for nothing.
+    """
     if not question.terms:
         return Gate(inject=False, confidence=0.0, reasons=("the question has no searchable word",))
     if not found:
         return Gate(inject=False, confidence=0.0, reasons=("nothing was found",))
     signals = signals_of(found, question)
+    if is_small_talk(query):
+        reasons = ("the question is small talk",)
+        return Gate(inject=False, confidence=0.0, signals=signals, reasons=reasons)
     total = _BIAS + sum(_WEIGHTS[name] * value for name, value in signals.items())
     confidence = 1 / (1 + math.exp(-total))
     inject = confidence >= THRESHOLD and signals["coverage"] > 0
@@ -60,7 +71,7 @@ def signals_of(found: Sequence[Candidate], question: Question) -> Mapping[str, f
         "identifier": float(named),
         "agreement": float(nearest.cosine is not None and nearest is lexical and nearest.terms > 0),
         "nearness": _nearness(found),
-        "few_terms": 1.0 / (1 + len(question.terms)),
+        "evidence": max(_evidence(one, question) for one in top),
     }
 
 
@@ -73,6 +84,18 @@ def _coverage(one: Candidate, question: Question) -> float:
     ]
     whole = sum(weight for weight, _ in weighed)
     return sum(weight for weight, has in weighed if has) / whole if whole > 0 else 0.0
+
+
+def _evidence(one: Candidate, question: Question) -> float:
+    """Return how much a unit says of the question at all; one common word is nothing yet."""
+    weights: Sequence[float] = one.row["weights"]
+    has = (
+        weight * (WHOLE if is_whole(term) else 1.0)
+        for bit, (weight, term) in enumerate(zip(weights, question.terms, strict=True))
+        if one.row["has"] >> bit & 1
+    )
+    enough = min(_ENOUGH, 4 * math.log1p(one.row["units"]))
+    return min(1.0, sum(has) / enough)
 
 
 def _nearness(found: Sequence[Candidate]) -> float:

@@ -84,7 +84,7 @@ def search(
         unit_counts[_key(request)] = rows[0]["units"]
     wanted = request.offset + request.k
     found = ranked(rows, question, wanted=wanted)
-    gate = judge(found, question)
+    gate = judge(found, question, request.query)
     hits = [_hit(one, request, question) for one in found[request.offset : wanted]]
     return Found(query=request.query, hits=hits, gate=gate, seconds=time.perf_counter() - started)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["HIDDEN", "LASTING", "NOISE", "importance_of", "tags_of"]
+__all__ = ["HIDDEN", "LASTING", "NOISE", "importance_of", "is_small_talk", "tags_of"]
 
 NOISE = "noise"
 HIDDEN = frozenset({NOISE, "system"})
@@ -42,9 +42,10 @@ _COMPILED = {tag: re.compile(rule, re.IGNORECASE | re.MULTILINE) for tag, rule i
 # A tool's output orders nothing and prefers nothing.
 _OF_PEOPLE = frozenset({"requirement", "preference", "decision"})
 _CHAT = re.compile(
-    r"\W*(?:(?:hi|hello|hey|ok(?:ay)?|thanks?|thank you|thx|great|cool|nice|sure|yes|no|yep|nope|"
-    r"got it|bye|good (?:morning|night)|done|continue|go on|你好|您好|谢谢|好的?|嗯+|行|可以|继续|"
-    r"再见|哈+|ok)\W*){1,3}",
+    r"\W*(?:(?:hi|hello|hey|there|ok(?:ay)?|thanks?|thank you|thx|great|cool|nice|sure|yes|no|yep|"
+    r"nope|got it|bye|good (?:morning|night)|looks? good|to me|done|continue|go (?:on|ahead)|"
+    r"please|do (?:it|so)|how are you|today|"
+    r"你好|您好|谢谢|好的?|嗯+|行|可以|继续|再见|哈+)\W*){1,4}",
     re.IGNORECASE,
 )
 _WEIGHT = {"requirement": 0.9, "decision": 0.8, "preference": 0.8, "definition": 0.7, "error": 0.6}
@@ -59,7 +60,7 @@ def tags_of(text: str, role: str) -> list[str]:
     """
     if role == "system":
         return ["system"]
-    if not text.strip() or (len(text) <= 60 and _CHAT.fullmatch(text)):
+    if not text.strip() or is_small_talk(text):
         return [NOISE]
     allowed = [tag for tag in _COMPILED if role != "tool" or tag not in _OF_PEOPLE]
     found = [tag for tag in allowed if _COMPILED[tag].search(text)]
@@ -67,6 +68,11 @@ def tags_of(text: str, role: str) -> list[str]:
     if "hypothesis" in found and role != "human":
         found = [tag for tag in found if tag not in _OF_PEOPLE]
     return found
+
+
+def is_small_talk(text: str) -> bool:
+    """Tell what is said for politeness, or only to go on."""
+    return len(text) <= 60 and _CHAT.fullmatch(text) is not None
 
 
 def importance_of(tags: list[str]) -> float:

@@ -26,7 +26,7 @@ class Picky:
         return self.embed_documents([text])[0]
 
 
-class Busy(Exception):
+class BusyError(Exception):
     status_code = 429
 
 
@@ -41,7 +41,7 @@ def test_a_limit_of_the_rate_stops_all_and_names_the_model() -> None:
     class Limited(Picky):
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             self.requests.append(len(texts))
-            raise Busy("slow down")
+            raise BusyError("slow down")
 
     limited = Limited()
     with pytest.raises(EmbeddingError, match="picky is not available"):

@@ -35,6 +35,7 @@ def row(ref: int, text: str, **more: Any) -> dict[str, Any]:
         "cosine": None,
         "last_at": None,
         "weights": [2.0],
+        "units": 100.0,
     }
     return made | more
 

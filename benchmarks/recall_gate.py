@@ -1,0 +1,134 @@
+"""How well the gate tells what is worth injecting: recall kept against false injections.
+
+    python benchmarks/recall_gate.py ../shared --data-dir FOLDER [--embeddings local]
+
+Kept is a question of a set whose answer stands in the top 5. False are questions of the other sets
+asked in the wrong thread (off the topic), and small talk. Printed are the shares at the threshold,
+a curve, and weights fitted on all sets and on all but one, tried on that one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from recall_quality import Asked, Case, exact, kdconv, lines, longmemeval
+
+from langledger import Ledger
+from langledger.recall.gate import THRESHOLD
+
+SIGNALS = ("coverage", "evidence", "identifier", "agreement", "nearness")
+TALK = (
+    "hi", "thanks", "hello there", "ok", "PHRASE_THAT_DOES_NOT_APPEAR_QQQQ", "how are you today?",
+    "what is the weather like on Mars?", "tell me a joke", "What is the capital of France?",
+    "你好", "今天天气怎么样？", "continue", "please go on", "yes do it", "looks good to me",
+)  # fmt: skip
+
+
+@dataclass
+class Verdict:
+    """One question and what the gate said."""
+
+    name: str
+    kind: str  # kept, false, talk
+    confidence: float
+    signals: list[float]
+
+
+def verdicts(ledger: Ledger, cases: list[tuple[str, Case]]) -> Iterator[Verdict]:
+    rng = random.Random(1)
+    for name, case in cases:
+        ids = ledger.append(case.messages, thread_id=case.name, from_start=True).entry_ids
+        place = {entry: index for index, entry in reversed(list(enumerate(ids)))}
+        foreign = [one for other, c in cases if other != name for one in _some(c.asked, 3, rng)]
+        for kind, asked in (("kept", case.asked), ("false", foreign)):
+            for one in _some(asked, 25, rng):
+                found = ledger.search(one.question, thread_id=case.name)
+                hits = [(place[hit.entry_id], hit.text) for hit in found.hits]
+                if kind == "false" or one.answers(hits, 5):
+                    yield _verdict(name, kind, found.gate)
+        for text in TALK:
+            yield _verdict(name, "talk", ledger.search(text, thread_id=case.name).gate)
+
+
+def _some(asked: list[Asked], n: int, rng: random.Random) -> list[Asked]:
+    return rng.sample(asked, min(n, len(asked)))
+
+
+def _verdict(name: str, kind: str, gate: object) -> Verdict:
+    signals = [gate.signals.get(signal, 0.0) for signal in SIGNALS]
+    return Verdict(name, kind, gate.confidence, signals)
+
+
+def fitted(found: list[Verdict]) -> np.ndarray:
+    """Return weights of a logistic regression, each set and kind weighing the same; bias last."""
+    x = np.array([[*one.signals, 1.0] for one in found])
+    y = np.array([one.kind == "kept" for one in found], float)
+    groups = [(one.name, one.kind == "kept") for one in found]
+    weight = np.array([1 / groups.count(group) for group in groups])
+    weight /= weight.sum()
+    ridge = np.diag([1e-3] * len(SIGNALS) + [1e-6])
+    theta = np.zeros(x.shape[1])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-x @ theta))
+        gradient = x.T @ (weight * (p - y)) + ridge @ theta
+        theta -= np.linalg.solve((x * (weight * p * (1 - p))[:, None]).T @ x + ridge, gradient)
+    return theta
+
+
+def shares(found: list[Verdict], theta: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    return {
+        kind: np.array([_confidence(one, theta) for one in found if one.kind == kind])
+        for kind in ("kept", "false", "talk")
+    }
+
+
+def _confidence(one: Verdict, theta: np.ndarray | None) -> float:
+    if theta is None:
+        return one.confidence
+    return float(1 / (1 + np.exp(-np.dot(theta, [*one.signals, 1.0]))))
+
+
+def report(label: str, found: list[Verdict], theta: np.ndarray | None = None) -> None:
+    by = shares(found, theta)
+    kept = by["kept"]
+    told = [f"{kind} {(by[kind] >= THRESHOLD).mean():.3f} of {len(by[kind])}" for kind in by]
+    at = float(np.quantile(kept, 0.05))
+    false = np.concatenate([by["false"], by["talk"]])
+    print(f"{label:22} {'  '.join(told)}   at 95 % kept: {(false >= at).mean():.3f} injected")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("shared", type=Path)
+    parser.add_argument("--data-dir", type=Path, required=True)
+    parser.add_argument("--embeddings", default="off")
+    given = parser.parse_args()
+    sets = {"exact": exact, "longmemeval": longmemeval, "kdconv": kdconv, "lines": lines}
+    cases = [(name, c) for name, make in sets.items() for c in islice(make(given.shared), 10)]
+    with Ledger.from_conn_string(
+        data_dir=given.data_dir, schema=f"gate_{given.embeddings}", embeddings=given.embeddings
+    ) as ledger:
+        found = list(verdicts(ledger, cases))
+    for name in sets:
+        report(name, [one for one in found if one.name == name])
+    report("all", found)
+    by = shares(found)
+    for cut in (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9):
+        print(
+            f"  threshold {cut}: "
+            + "  ".join(f"{k} {(v >= cut).mean():.3f}" for k, v in by.items())
+        )
+    print("fitted:", dict(zip((*SIGNALS, "bias"), fitted(found).round(2).tolist(), strict=True)))
+    for name in sets:
+        rest = [one for one in found if one.name != name]
+        report(f"held out {name}", [one for one in found if one.name == name], fitted(rest))
+
+
+if __name__ == "__main__":
+    main()
