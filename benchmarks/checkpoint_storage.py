@@ -15,6 +15,7 @@ some short conversations share one.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import time
 from pathlib import Path
@@ -68,10 +69,11 @@ def live(savers: list[Contender], turns: int, style: str) -> dict[str, Any]:
     once: dict[int, int] = {}
     for turn in range(turns):
         for c in savers:
-            before = c.wal()
+            before, busy = c.wal(), c.clock()
             started = time.perf_counter()
             state = graphs[c.name].invoke({"messages": [human(text, turn, style)]}, CONFIG)
             c.times.append(time.perf_counter() - started)
+            c.busy.append(busy())
             c.written.append(c.wal() - before)
         if turn + 1 in MARKS or turn + 1 == turns:
             once[turn + 1] = message_bytes(state["messages"])
@@ -84,13 +86,15 @@ def live(savers: list[Contender], turns: int, style: str) -> dict[str, Any]:
         "once": once,
         "sizes": sizes,
         "times": {c.name: c.times for c in savers},
+        "busy": {c.name: c.busy for c in savers},
         "wal": {c.name: sum(c.written) for c in savers},
         "operations": {},
     }
 
 
-def operations(contender: Contender) -> dict[str, float]:
-    """Milliseconds of single calls on the finished thread."""
+def operations(contender: Contender) -> dict[str, tuple[float, float]]:
+    """Milliseconds of single calls on the finished thread: of the clock, and of the processor."""
+    timed = functools.partial(timed_of, contender)
     saver = contender.saver
     channels = {"config": CONFIG, "channels": ["messages"]}
     found = {
@@ -121,14 +125,16 @@ def crowd(savers: list[Contender], *, conversations: int, turns: int) -> None:
         print(f"{c.name:16}{c.size() / once:.2f}", flush=True)
 
 
-def timed(call: Any, times: int = 5) -> float:
+def timed_of(contender: Contender, call: Any, times: int = 5) -> tuple[float, float]:
     """Median milliseconds of a call; of fewer calls where they take long."""
     taken: list[float] = []
+    busy: list[float] = []
     while len(taken) < times and sum(taken) < 10_000:
-        started = time.perf_counter()
+        clock, started = contender.clock(), time.perf_counter()
         call()
         taken.append((time.perf_counter() - started) * 1000)
-    return median(taken)
+        busy.append(clock() * 1000)
+    return median(taken), median(busy)
 
 
 def around(times: list[float], turn: int) -> float:
@@ -148,22 +154,29 @@ def report(result: dict[str, Any], options: argparse.Namespace) -> None:
         end = sizes[marks[-1]] / 1e6
         print(f"{name:16}{ratios}{end:>16.2f}{result['wal'][name] / 1e6:>9.1f}")
     print(f"messages once:  {[round(result['once'][mark] / 1e6, 3) for mark in marks]} MB")
-    print("\nmilliseconds a turn; in brackets what the saver adds to InMemorySaver's turn")
-    floor = result["times"].get("memory")
-    for name, times in result["times"].items():
+    for what, title in (("times", "milliseconds"), ("busy", "processor milliseconds")):
+        print(f"\n{title} a turn; in brackets what the saver adds to InMemorySaver's turn")
+        print_turns(result[what], marks)
+    print("\nmilliseconds a call at the end, in brackets of the processor (client and server)")
+    for name, found in result["operations"].items():
+        cells = (f"{what} {ms:.1f} ({busy:.1f})" for what, (ms, busy) in found.items())
+        print(f"{name:16}" + "  ".join(cells))
+    if options.json:
+        options.json.write_text(json.dumps(result))
+    if options.plot:
+        draw(result, options.plot)
+
+
+def print_turns(taken_by: dict[str, list[float]], marks: list[int]) -> None:
+    """A line a saver, the turns at the marks."""
+    floor = taken_by.get("memory")
+    for name, times in taken_by.items():
         cells = []
         for mark in marks:
             taken = around(times, mark)
             added = "" if floor is None else f" ({taken - around(floor, mark):+.1f})"
             cells.append(f"{taken:.1f}{added}")
         print(f"{name:16}" + "".join(f"{cell:>20}" for cell in cells))
-    print("\nmilliseconds a call at the end")
-    for name, found in result["operations"].items():
-        print(f"{name:16}" + "  ".join(f"{what} {ms:.1f}" for what, ms in found.items()))
-    if options.json:
-        options.json.write_text(json.dumps(result))
-    if options.plot:
-        draw(result, options.plot)
 
 
 def draw(result: dict[str, Any], file: Path) -> None:
@@ -176,10 +189,10 @@ def draw(result: dict[str, Any], file: Path) -> None:
     for name, sizes in result["sizes"].items():
         if any(sizes.values()):
             bytes_.plot(sizes.keys(), [n / 1e6 for n in sizes.values()], "o-", label=name)
-    for name, times in result["times"].items():
+    for name, times in result["busy"].items():
         turns = range(5, len(times), max(1, len(times) // 40))
         latency.plot(turns, [around(times, turn) for turn in turns], label=name)
-    for axes, title in ((bytes_, "MB stored"), (latency, "milliseconds a turn")):
+    for axes, title in ((bytes_, "MB stored"), (latency, "processor milliseconds a turn")):
         axes.set(xscale="log", yscale="log", xlabel="turns", title=title)
         axes.grid(visible=True, which="both", alpha=0.2)
         axes.legend(fontsize="small")

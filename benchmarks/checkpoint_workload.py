@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import os
@@ -9,8 +10,9 @@ import platform
 import re
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +31,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import (
     _messages_delta_reducer,  # what LangGraph's own delta messages use
 )
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool
 
 from langledger.checkpoint import LedgerSaver
@@ -102,8 +104,41 @@ class Contender:
     size: Callable[[], int]
     wal: Callable[[], int]
     cold: Callable[[], BaseCheckpointSaver]
+    database: str | None = None
     times: list[float] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)
     written: list[int] = field(default_factory=list)
+
+    def clock(self) -> Callable[[], float]:
+        """Start a clock of processor seconds, of this process and of the saver's sessions.
+
+        Unlike the one on the wall it does not depend on what else the machine does. A server on
+        another machine counts nothing, nor does a session that is only opened now.
+        """
+        sessions = _sessions(self.database)
+
+        def now() -> float:
+            return time.process_time() + sum(map(_on_processor, sessions))
+
+        started = now()
+        return lambda: now() - started
+
+
+def _sessions(database: str | None) -> list[int]:
+    """The server's processes that work on a database, by their titles."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*") if database else ():
+        with suppress(OSError):
+            title = (entry / "cmdline").read_bytes()
+            if title.startswith(b"postgres:") and f" {database} ".encode() in title:
+                found.append(int(entry.name))
+    return found
+
+
+def _on_processor(process: int) -> float:
+    with suppress(OSError):  # it ended
+        return int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) / 1e9
+    return 0.0
 
 
 def machine(dsn: str) -> str:
@@ -199,12 +234,16 @@ def _open(stack: ExitStack, dsn: str, name: str) -> Contender:
         )
         saver = PostgresSaver(pool)
         saver.setup()
-        return Contender(name, saver, delta, meter.size, meter.wal, lambda: PostgresSaver(pool))
+        cold = functools.partial(PostgresSaver, pool)
+        return Contender(name, saver, delta, meter.size, meter.wal, cold, _name(database))
     opened = stack.enter_context(Database(database, min_size=1))
     opened.setup()
-    return Contender(
-        name, LedgerSaver(opened), delta, meter.size, meter.wal, lambda: LedgerSaver(opened)
-    )
+    cold = functools.partial(LedgerSaver, opened)
+    return Contender(name, cold(), delta, meter.size, meter.wal, cold, _name(database))
+
+
+def _name(dsn: str) -> str:
+    return str(conninfo_to_dict(dsn)["dbname"])
 
 
 def _sqlite(stack: ExitStack, name: str, delta: bool) -> Contender:
