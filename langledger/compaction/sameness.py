@@ -3,12 +3,13 @@
 A host may hand over the same message objects at each call, or equal copies of them, and may have
 changed one in place, text or a block deep inside. At each of a thousand calls no message may be
 looked at by Python code, so what can change is kept flat: every content, every dict and list in
-it, and what these held.
+it, and what these held. Texts, blocks and calls are compared at each call; the dicts of a long
+history, a block's fields and a call's arguments, newest first and the rest by turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter, is_
@@ -17,6 +18,9 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, BaseMessage
 
 __all__ = ["Known"]
+
+# Dicts compared at each call: so many of the newest, and as many of the others by turns.
+_AT_ONCE = 1_024
 
 _content = attrgetter("content")
 _calls = attrgetter("tool_calls")
@@ -32,7 +36,8 @@ class Known:
     _calls: list[Any] = field(default_factory=list[Any])
     _dicts: list[dict[Any, Any]] = field(default_factory=list[dict[Any, Any]])
     _lists: list[list[Any]] = field(default_factory=list[list[Any]])
-    _sizes: list[int] = field(default_factory=list[int])
+    _starts: list[int] = field(default_factory=lambda: [0])  # of each dict's values, and the end
+    _next: int = 0  # the older dict that is compared next
     _values: list[Any] = field(default_factory=list[Any])
     _items: list[Any] = field(default_factory=list[Any])
 
@@ -42,9 +47,8 @@ class Known:
         if len(messages) < known or not self._unchanged():
             return None
         # The same objects are the common case.
-        if not all(map(is_, messages, self.messages)) and not all(
-            map(_same, messages, self.messages)
-        ):
+        given = messages[:known]
+        if not all(map(is_, given, self.messages)) and not all(map(_same, given, self.messages)):
             return None
         return messages[known:]
 
@@ -64,8 +68,9 @@ class Known:
     def _forget(self) -> None:
         for kept in (self.messages, self._contents, self._answers, self._calls):
             kept.clear()
-        for kept in (self._dicts, self._lists, self._sizes, self._values, self._items):
+        for kept in (self._dicts, self._lists, self._values, self._items):
             kept.clear()
+        self._starts, self._next = [0], 0
 
     def _flatten(self, message: BaseMessage) -> None:
         """Note each dict and list within a message, and what it holds."""
@@ -75,8 +80,8 @@ class Known:
             if isinstance(value, dict):
                 held = cast("dict[Any, Any]", value)
                 self._dicts.append(held)
-                self._sizes.append(len(held))
                 self._values += held.values()
+                self._starts.append(len(self._values))
                 waiting += held.values()
             elif isinstance(value, list):
                 items = cast("list[Any]", value)
@@ -85,21 +90,28 @@ class Known:
                 waiting += items
 
     def _unchanged(self) -> bool:
+        # Comparing lists is several times as fast as going through them, and what is the same
+        # object is not looked into.
         return (
-            _are(map(_content, self.messages), self._contents)
-            and _are(map(_calls, self._answers), self._calls)
-            and list(map(len, self._dicts)) == self._sizes
-            and _are(chain.from_iterable(map(_held, self._dicts)), self._values)
-            and sum(map(len, self._lists)) == len(self._items)
-            and _are(chain.from_iterable(self._lists), self._items)
+            list(map(_content, self.messages)) == self._contents
+            and list(map(_calls, self._answers)) == self._calls
+            and list(chain.from_iterable(self._lists)) == self._items
+            and self._dicts_unchanged()
         )
+
+    def _dicts_unchanged(self) -> bool:
+        older = max(len(self._dicts) - _AT_ONCE, 0)
+        at = self._next if self._next < older else 0
+        self._next = min(at + _AT_ONCE, older)
+        return self._hold(older, len(self._dicts)) and self._hold(at, self._next)
+
+    def _hold(self, first: int, end: int) -> bool:
+        """Tell whether these dicts hold what they held."""
+        then = self._values[self._starts[first] : self._starts[end]]
+        return list(chain.from_iterable(map(_held, self._dicts[first:end]))) == then
 
 
 _held = cast("Any", dict).values
-
-
-def _are(now: Iterable[Any], then: Iterable[Any]) -> bool:
-    return all(map(is_, now, then))
 
 
 def _same(new: BaseMessage, old: BaseMessage) -> bool:

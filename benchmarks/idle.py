@@ -1,0 +1,113 @@
+"""How long the check takes at a call where no compaction is due.
+
+    python benchmarks/idle.py [--database-url DSN] [--calls 200]
+
+A thread of so many messages gets one more, then the view is prepared as before any model call.
+Given are the median and the 95th percentile of the check itself, in processor time, so that other
+work on the machine does not count, and by the clock with the round trip that records the message.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from peers import peers
+
+from langledger import Ledger
+from langledger.compaction.compactor import ModelCall
+from langledger.compaction.options import compactor_of
+from langledger.entries import Location
+from langledger.operations import Batch, Row, run
+
+SIZES = (10, 100, 1_000, 10_000)
+WINDOW = 100_000_000
+
+
+class Timed:
+    """A pool that adds up the time spent in it."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.seconds = inner, 0.0  # of this thread's own work
+
+    def execute(self, batch: Batch) -> list[list[Row]]:
+        started = time.thread_time()
+        try:
+            return self.inner.execute(batch)
+        finally:
+            self.seconds += time.thread_time() - started
+
+    async def aexecute(self, batch: Batch) -> list[list[Row]]:
+        return await self.inner.aexecute(batch)
+
+
+def history(size: int) -> list[BaseMessage]:
+    messages: list[BaseMessage] = [HumanMessage("Write the files.", id="h")]
+    for n in range(size // 2):
+        call = {"name": "bash", "args": {"command": f"pytest tests/test_{n}.py"}, "id": f"c{n}"}
+        text = [{"type": "text", "text": "I run the test."}, {"type": "tool_use", **call}]
+        messages.append(AIMessage(text, tool_calls=[call], id=f"a{n}"))
+        messages.append(ToolMessage("12 passed in 0.3 s\n" * 3, tool_call_id=f"c{n}", id=f"t{n}"))
+    return messages
+
+
+def ours(ledger: Ledger, size: int, calls: int) -> tuple[list[float], list[float]]:
+    compactor, messages = compactor_of(can_look_up=True), history(size)
+    location, timed = Location("bench", f"idle-{size}"), Timed(ledger.executor)
+    checks, totals = [], []
+    for n in range(calls + 5):
+        messages.append(HumanMessage(f"Go on {n}.", id=f"go{n}"))
+        timed.seconds = 0.0
+        started, busy = time.perf_counter(), time.thread_time()
+        call = ModelCall(location=location, messages=messages, window=WINDOW)
+        run(compactor.prepare(call), timed)
+        checks.append(time.thread_time() - busy - timed.seconds)
+        totals.append(time.perf_counter() - started)
+    return checks[5:], totals[5:]  # the first open the session and the caches
+
+
+def theirs(kind: Any, size: int, calls: int) -> list[float]:
+    side, messages, times = kind(WINDOW), history(size), []
+    for n in range(calls + 2):
+        messages.append(HumanMessage(f"Go on {n}.", id=f"go{n}"))
+        started = time.thread_time()
+        side.view(messages)
+        times.append(time.thread_time() - started)
+    return times[2:]
+
+
+def shown(times: list[float]) -> str:
+    high = statistics.quantiles(times, n=20)[-1]
+    return f"{1_000 * statistics.median(times):.2f} / {1_000 * high:.2f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--calls", type=int, default=200)
+    parser.add_argument("--database-url")
+    options = parser.parse_args()
+    found = peers()
+    print(f"ms, median / 95th percentile of {options.calls} calls")
+    print(f"| messages | check | with recording | {' | '.join(found)} |")
+    print(f"|---|---|---|{'---|' * len(found)}")
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)  # run by root, the embedded server is another user
+        data_dir = None if options.database_url else Path(folder) / "data"
+        with Ledger.from_conn_string(options.database_url, data_dir=data_dir) as ledger:
+            for size in SIZES:
+                checks, totals = ours(ledger, size, options.calls)
+                few = max(options.calls // max(size // 100, 1), 5)
+                cells = [shown(theirs(kind, size, few)) for kind in found.values()]
+                print(
+                    f"| {size:,} | {shown(checks)} | {shown(totals)} | {' | '.join(cells)} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
