@@ -627,3 +627,23 @@ def test_nodes_with_conversations_of_their_own(ledger: Ledger) -> None:
     assert "wind was weak" not in str(seen["plans"])
     for views in seen.values():
         assert [view[0].content for view in views] == [views[0][0].content] * 3
+
+
+def test_an_answer_that_was_paid_for_outlives_the_database(
+    module_dsn: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Database(module_dsn) as database:
+        ledger = Ledger(database, tenant=uuid4().hex)
+
+        def llm(state: MessagesState) -> dict[str, Any]:
+            database.close()
+            return {"messages": [AIMessage("Paid for.")]}
+
+        builder = StateGraph(MessagesState)
+        builder.add_node("llm", llm)
+        builder.add_edge(START, "llm")
+        insert_compaction(builder, before=["llm"], ledger=ledger, window=WINDOW)
+        config = {"configurable": {"thread_id": "t"}}
+        result = builder.compile().invoke({"messages": [HumanMessage("Go.")]}, config)
+    assert result["messages"][-1].content == "Paid for."
+    assert "an answer could not be recorded yet" in caplog.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 from collections import Counter
 from dataclasses import dataclass, field
@@ -71,6 +72,7 @@ class Plan:
     after: tuple[str, ...]
     first: str | None
     again: bool
+    awaited: bool
 
 
 @st.composite
@@ -111,6 +113,7 @@ def plans(draw: st.DrawFn) -> Plan:
         after=draw(some),
         first=draw(st.sampled_from([None, None, *names])),
         again=draw(st.booleans()),
+        awaited=draw(st.booleans()),
     )
 
 
@@ -216,6 +219,23 @@ def _inner(plan: Plan, work: Any) -> Any:
     return inner.compile()
 
 
+async def _streamed(
+    graph: Any, value: Any, config: Any, *, awaited: bool
+) -> tuple[list[Any], Exception | None]:
+    """Return what a run streams, and what it raises."""
+    chunks: list[Any] = []
+    try:
+        if awaited:
+            async for chunk in graph.astream(value, config, stream_mode=["updates", "values"]):
+                chunks.append(chunk)
+        else:
+            for chunk in graph.stream(value, config, stream_mode=["updates", "values"]):
+                chunks.append(chunk)
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        return chunks, error
+    return chunks, None
+
+
 def run(plan: Plan, built: Built, history: list[Any], thread_id: str) -> dict[str, Any]:
     """Run a graph to its end, through its interrupts; return all that can be seen of it."""
     graph = built.builder.compile(
@@ -239,13 +259,13 @@ def run(plan: Plan, built: Built, history: list[Any], thread_id: str) -> dict[st
             break
         if value is None and not graph.get_state(config).next:
             continue
-        try:
-            for mode, chunk in graph.stream(value, config, stream_mode=["updates", "values"]):
-                if mode == "updates":
-                    names.update(chunk.keys())
-                else:
-                    told.append([m.content for m in messages_of(chunk)])
-        except Exception as raised:  # noqa: BLE001 - the same must be raised with and without
+        chunks, raised = asyncio.run(_streamed(graph, value, config, awaited=plan.awaited))
+        for mode, chunk in chunks:
+            if mode == "updates":
+                names.update(chunk.keys())
+            else:
+                told.append([m.content for m in messages_of(chunk)])
+        if raised is not None:  # the same must be raised with and without
             error = f"{type(raised).__name__}: {str(raised)[:60]}"
             break
     state = graph.get_state(config)
