@@ -25,7 +25,7 @@ from langledger.entries import Entry, Recorded
 from langledger.memory.facade import AsyncFacts, Facts
 from langledger.operations import Operation, Row, arun, run
 from langledger.parts import Parts, Redact, embedder_of, recall_of
-from langledger.recall import AsyncSearches, Recall, Searches
+from langledger.recall import AsyncSearches, CrossEncoder, Recall, Searches
 from langledger.redaction import redactor_of
 
 __all__ = ["AsyncLedger", "Ledger"]
@@ -48,6 +48,7 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
         embeddings: The model of the vectors that recall uses: ``"auto"`` (the local one, where
             installed), ``"local"``, ``"sentence-encoder"``, ``"off"``, or LangChain ``Embeddings``;
             default: what ``LANGLEDGER_EMBEDDINGS`` says.
+        reranker: A cross-encoder (LangChain's ``BaseCrossEncoder``) for the best 20 hits.
         recalling: A searcher to share instead of making one.
         setup: Bring the schema up to date when opened. Without it, run
             `langledger db upgrade` once before.
@@ -61,10 +62,11 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
         server: EmbeddedServer | None = None,
         redact: Redact = True,
         embeddings: object = None,
+        reranker: CrossEncoder | None = None,
         recalling: Recall | None = None,
         setup: bool = True,
     ) -> None:
-        engine = recalling or recall_of(database, tenant, embeddings, redact)
+        engine = recalling or recall_of(database, tenant, embeddings, redact, reranker)
         super().__init__(database, tenant=tenant, redact=redact, recalling=engine)
         self._owns_recall = recalling is None
         self._database = database
@@ -82,6 +84,7 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
         data_dir: str | Path | None = None,
         redact: Redact = True,
         embeddings: object = None,
+        reranker: CrossEncoder | None = None,
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -95,6 +98,7 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
             data_dir: Where the embedded server keeps its data; default: the settings'.
             redact: As the class takes it.
             embeddings: As the class takes them.
+            reranker: As the class takes it.
             setup: Bring the schema up to date when opened. A role without DDL rights needs
                 none for a schema that is up to date.
 
@@ -114,6 +118,7 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
             server=server,
             redact=redact,
             embeddings=embedder if embedder is not None else "off",
+            reranker=reranker,
             setup=setup,
         )
 
@@ -237,6 +242,7 @@ class AsyncLedger(AsyncStates, AsyncSearches, AsyncFacts, AsyncPins, AsyncEditin
         embeddings: The model of the vectors that recall uses: ``"auto"`` (the local one, where
             installed), ``"local"``, ``"sentence-encoder"``, ``"off"``, or LangChain ``Embeddings``;
             default: what ``LANGLEDGER_EMBEDDINGS`` says.
+        reranker: A cross-encoder (LangChain's ``BaseCrossEncoder``) for the best 20 hits.
         recalling: A searcher to share instead of making one.
         setup: Bring the schema up to date when opened. Without it, run
             `langledger db upgrade` once before.
@@ -250,10 +256,11 @@ class AsyncLedger(AsyncStates, AsyncSearches, AsyncFacts, AsyncPins, AsyncEditin
         server: EmbeddedServer | None = None,
         redact: Redact = True,
         embeddings: object = None,
+        reranker: CrossEncoder | None = None,
         recalling: Recall | None = None,
         setup: bool = True,
     ) -> None:
-        engine = recalling or recall_of(database, tenant, embeddings, redact)
+        engine = recalling or recall_of(database, tenant, embeddings, redact, reranker)
         super().__init__(database, tenant=tenant, redact=redact, recalling=engine)
         self._owns_recall = recalling is None
         self._database = database
@@ -271,6 +278,7 @@ class AsyncLedger(AsyncStates, AsyncSearches, AsyncFacts, AsyncPins, AsyncEditin
         data_dir: str | Path | None = None,
         redact: Redact = True,
         embeddings: object = None,
+        reranker: CrossEncoder | None = None,
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -287,6 +295,7 @@ class AsyncLedger(AsyncStates, AsyncSearches, AsyncFacts, AsyncPins, AsyncEditin
             server=server,
             redact=redact,
             embeddings=embedder if embedder is not None else "off",
+            reranker=reranker,
             setup=setup,
         )
 

@@ -24,7 +24,7 @@ from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
 from langledger.memory.parts import MemoryParts
 from langledger.operations import Executor
-from langledger.recall import Embedder, Recall, resolve
+from langledger.recall import CrossEncoder, Embedder, Recall, resolve
 from langledger.redaction import Redactor, redactor_of
 from langledger.state.extract.keeper import Keeper
 from langledger.state.tool import team_tool, update_tool
@@ -38,7 +38,13 @@ Redact: TypeAlias = bool | Sequence[str | re.Pattern[str]] | Redactor
 """Whether secrets are taken out; patterns: of more secrets than those known."""
 
 
-def recall_of(executor: Executor, tenant: str, embeddings: object, redact: Redact) -> Recall:
+def recall_of(
+    executor: Executor,
+    tenant: str,
+    embeddings: object,
+    redact: Redact,
+    reranker: CrossEncoder | None = None,
+) -> Recall:
     """Return what a ledger searches with, made of the ledger's own arguments.
 
     Raises:
@@ -50,6 +56,7 @@ def recall_of(executor: Executor, tenant: str, embeddings: object, redact: Redac
         tenant=check_tenant(tenant),
         embedder=embedder_of(embeddings),
         clean=redactor_of(redact).text,
+        encoder=reranker,
     )
 
 

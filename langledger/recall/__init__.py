@@ -5,12 +5,14 @@ from __future__ import annotations
 from langledger.recall.embeddings import Embedder, LocalModel, SentenceEncoderModel, resolve
 from langledger.recall.engine import Recall, space_of
 from langledger.recall.facade import AsyncSearches, Searches
+from langledger.recall.rerank import CrossEncoder
 from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
 from langledger.recall.units import RECALLED, recalled_mark
 
 __all__ = [
     "RECALLED",
     "AsyncSearches",
+    "CrossEncoder",
     "Embedder",
     "Found",
     "Gate",

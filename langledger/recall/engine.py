@@ -21,6 +21,7 @@ from langledger.recall.build import Clean, text_of
 from langledger.recall.embedding import embed_some, ensure_index, has_index, number_of
 from langledger.recall.embeddings import Embedder
 from langledger.recall.index import behind_query, catch_up, delete_queries, put_queries
+from langledger.recall.rerank import CrossEncoder
 from langledger.recall.scoring import metadata_of
 from langledger.recall.search import checked, question_terms, search
 from langledger.recall.statement import Near
@@ -68,6 +69,7 @@ class Recall:
         tenant: Whose units.
         embedder: Model for the vectors; None to search without.
         clean: Takes secrets out of texts before they are indexed.
+        encoder: A cross-encoder that has a second look at the best 20.
         worker: Of another tenant on the same connections, to share its thread.
     """
 
@@ -78,18 +80,25 @@ class Recall:
         tenant: str,
         embedder: Embedder | None = None,
         clean: Clean = str,
+        encoder: CrossEncoder | None = None,
         worker: Worker | None = None,
     ) -> None:
         self._tenant = tenant
         self._embedder = embedder
         self._clean = clean
+        self._encoder = encoder
         self._worker = worker or Worker(executor, embedder)
         self._known = _Known()
 
     def for_tenant(self, executor: Executor, tenant: str) -> Recall:
         """Return the same for another tenant; plain function."""
         return Recall(
-            executor, tenant=tenant, embedder=self._embedder, clean=self._clean, worker=self._worker
+            executor,
+            tenant=tenant,
+            embedder=self._embedder,
+            clean=self._clean,
+            encoder=self._encoder,
+            worker=self._worker,
         )
 
     @property
@@ -116,6 +125,7 @@ class Recall:
             unit_counts=self._known.units,
             common=(yield from self._common(request)),
             clean=self._clean,
+            encoder=self._encoder,
         )
         for space in request.spaces or ():
             self._worker.notice(self._tenant, space)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langledger.arguments import check_whole
-from langledger.errors import ConfigurationError
+from langledger.errors import ConfigurationError, EmbeddingError
 from langledger.operations import Operation, Query, Row, fetch_all
 from langledger.recall.analysis import analyse, is_whole, telling
 from langledger.recall.build import CONTEXT, Clean
 from langledger.recall.gate import judge
 from langledger.recall.index import behind_query, catch_up, missing_query
+from langledger.recall.rerank import CrossEncoder, reranked
 from langledger.recall.scoring import Candidate, Question, metadata_of, ranked
 from langledger.recall.statement import Near, search_query
 from langledger.recall.types import Found, Gate, Hit, SearchRequest
@@ -61,6 +63,7 @@ def search(
     unit_counts: MutableMapping[Any, float],
     common: Mapping[str, float] | None = None,
     clean: Clean = str,
+    encoder: CrossEncoder | None = None,
 ) -> Operation[Found]:
     """Answer a request: one round trip, if nothing was recorded since the last one.
 
@@ -72,6 +75,7 @@ def search(
         unit_counts: How many units a space holds, as far as known; kept up to date.
         common: How many units of the tenant have a frequent term.
         clean: Takes secrets out of what is indexed on the way.
+        encoder: Has a second look at the best.
     """
     terms = question_terms(request.query)
     if not terms:
@@ -85,6 +89,11 @@ def search(
     wanted = request.offset + request.k
     found = ranked(rows, question, wanted=wanted)
     gate = judge(found, question, request.query)
+    if encoder is not None and found:
+        try:
+            found = yield from reranked(found, request.query, encoder)
+        except EmbeddingError as error:
+            gate = replace(gate, reasons=(*gate.reasons, f"not reranked: {error}"))
     hits = [_hit(one, request, question) for one in found[request.offset : wanted]]
     return Found(query=request.query, hits=hits, gate=gate, seconds=time.perf_counter() - started)
 

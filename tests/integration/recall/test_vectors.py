@@ -233,3 +233,23 @@ def test_a_large_tenant_gets_an_index(meaning: Ledger, monkeypatch: pytest.Monke
         hits = again.recall("car", k=3)
         assert hits[0].text == "one automobile"
         assert again.recalling._known.indexed
+
+
+def test_a_cross_encoder_has_the_last_word(dsn: str) -> None:
+    class ByLength:
+        def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
+            return [float(len(text)) for _, text in text_pairs]
+
+    class Failing:
+        def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
+            raise RuntimeError("no memory")
+
+    with Ledger.from_conn_string(dsn, reranker=ByLength()) as ledger:
+        fill(ledger, "the port", "the port is full today", "the port is")
+        hits = ledger.recall("port", thread_id="t")
+        assert hits[0].text == "the port is full today"
+        assert hits[0].scores["rerank"] == 22
+    with Ledger.from_conn_string(dsn, reranker=Failing()) as ledger:
+        found = ledger.search("port", thread_id="t")
+        assert len(found.hits) == 3
+        assert found.gate.reasons[-1] == "not reranked: the cross-encoder failed: no memory"
