@@ -45,7 +45,7 @@ class _StateGroup(TyperGroup):
         return typer.main.get_command(shown)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args or (args[0] not in self.commands and args[0] != "--help"):
+        if not args or args[0] not in (*self.commands, "show", "--help"):
             args = ["show", *args]
         return super().parse_args(ctx, args)
 
