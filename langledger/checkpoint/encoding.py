@@ -209,7 +209,7 @@ class Encoder:
                 not rest and type(value) is dict
             ):
                 form = "".join(key[0] for key in cast("dict[str, Any]", value))
-            case (str(role), str(text)) if type(value) is tuple:
+            case (str(role), str(text)) if type(value) in {tuple, list}:
                 form = "list"  # which is what msgpack makes of a tuple
             case _:
                 return None

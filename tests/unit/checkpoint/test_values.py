@@ -108,13 +108,20 @@ def test_what_graphs_keep_comes_back_equal(value: Any) -> None:
 
 def test_people_type_messages_as_dicts_and_pairs() -> None:
     thread = Thread()
-    typed = [{"role": "user", "content": "hi"}, {"content": "ho", "role": "ai"}, ("user", "pair")]
+    typed = [
+        {"role": "user", "content": "hi"},
+        {"content": "ho", "role": "ai"},
+        ("user", "pair"),
+        ["user", "pair that was read back"],
+    ]
     node = thread.write(typed, Stage.INPUT)
-    assert thread.taken == 3
-    assert thread.read(node) == [*typed[:2], ["user", "pair"]]  # as msgpack gives pairs back
-    made = [HumanMessage("hi", id="1"), AIMessage("ho", id="2"), HumanMessage("pair", id="3")]
-    assert [item.body for item in thread.entries.values()] == [
-        thread.entries[seq].body for seq in (1, 2, 3)
+    assert thread.taken == 4
+    assert thread.read(node) == [*typed[:2], list(typed[2]), typed[3]]  # as msgpack gives them
+    made = [
+        HumanMessage("hi", id="1"),
+        AIMessage("ho", id="2"),
+        HumanMessage("pair", id="3"),
+        HumanMessage("pair that was read back", id="4"),
     ]
     bodies = {item.body for item in thread.entries.values()}
     thread.write(made)
