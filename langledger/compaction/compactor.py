@@ -18,6 +18,7 @@ from langledger.compaction.records import applicable, note_recap
 from langledger.compaction.requests import answer_request, news_query, split_news
 from langledger.compaction.review import Review
 from langledger.compaction.session import Session, Sessions, View
+from langledger.compaction.shares import labelled, shares_of
 from langledger.compaction.statekeeping import StateKeeping, with_core
 from langledger.compaction.step import ModelCall, Prepared, Step, follow
 from langledger.compaction.summarise import Summariser
@@ -55,6 +56,7 @@ class Compactor:
         review: Asks a person about each compaction before it is applied.
         recap: When the view asks the agent where it stands.
         recaller: Brings what is out of view back where it is sure to help; None: nothing does.
+        debug: Label each message of a view with its origin, and tell what each part takes.
     """
 
     policy: Policy = field(default_factory=Policy)
@@ -65,6 +67,7 @@ class Compactor:
     review: Review | None = None
     recap: RecapWhen = "auto"
     recaller: Recaller | None = None
+    debug: bool = False
     _sessions: Sessions = field(default_factory=Sessions)
     _calibrations: dict[str, Calibration] = field(default_factory=dict[str, Calibration])
     _windows: dict[str, int] = field(default_factory=dict[str, int])  # that providers told of
@@ -126,7 +129,14 @@ class Compactor:
         # A provider's report alone is no reason to refuse a call that fits by our own count.
         if min(prepared.tokens, self._calibration(call).apply(prepared.counted)) > call.window:
             raise NothingToShrinkError(_too_large(prepared, self._room(call, prepared.view)))
-        return prepared
+        return self._with_shares(call, session, prepared)
+
+    def _with_shares(self, call: ModelCall, session: Session, prepared: Prepared) -> Prepared:
+        view = prepared.view
+        tools = self._once("tools", list(call.tools), count_tools) if call.tools else 0
+        shares = shares_of(session, view, self._room(call, view), tools=tools)
+        shown = labelled(view, session) if self.debug else view
+        return replace(prepared, view=shown, shares=shares, debug=self.debug)
 
     def hidden(self, location: Location) -> Ranges:
         """Return the entries that the view prepared last does not show whole."""

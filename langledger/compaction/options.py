@@ -63,6 +63,8 @@ class CompactionOptions(StateOptions, total=False):
         max_pinned_tokens: Size limit of what is pinned. Default 1,000.
         keep_files: How many of the files used last the view always names. Default 0.
         target: Share of (window - reserved output) a compaction aims to go below. Default 0.45.
+        debug: Label each message of a view with its origin, and stream what each part takes.
+            Default False.
         recall: Bring what is out of view back where it is sure to help. Default True.
         max_recalled_tokens: Most that is brought before one message; in a small window at most
             a tenth of it. Default 1,500.
@@ -88,6 +90,7 @@ class CompactionOptions(StateOptions, total=False):
     max_pinned_tokens: int
     keep_files: int
     target: float
+    debug: bool
     recall: bool
     max_recalled_tokens: int
     review: bool | Reviewer
@@ -148,6 +151,7 @@ def compactor_of(
         review=review_of(chosen.get("review")),
         recap=_recap(chosen),
         recaller=_recaller(chosen, recalling, long_term),
+        debug=_switch(chosen, "debug"),
         state=StateKeeping(
             settings=state_settings(chosen, model=_model),
             keeper=keeper,

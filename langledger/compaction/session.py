@@ -44,7 +44,7 @@ from langledger.state.edits import apply_event
 from langledger.state.fold import StateFold
 from langledger.state.records import WorkingState
 from langledger.state.store import Event
-from langledger.tokens import count_message, usage_total
+from langledger.tokens import count_message, count_text, usage_total
 
 __all__ = ["Session", "Sessions", "View"]
 
@@ -99,6 +99,7 @@ class Session:
     _rendered: list[BaseMessage] = field(default_factory=list[BaseMessage])
     _rendered_tokens: int = 0
     _rendered_units: int = 0
+    _head_tokens: tuple[int, int] = (0, 0)
     _systems: list[BaseMessage] = field(default_factory=list[BaseMessage])
 
     def __post_init__(self) -> None:
@@ -201,6 +202,17 @@ class Session:
         if self.recap is not None and unit.head.seq == self.recap.answer and self.recap.correction:
             shown_now = [*shown_now, correction_message(self.recap)]
         return shown_now if before is None else [before, *shown_now]
+
+    @property
+    def head_tokens(self) -> tuple[int, int]:
+        """Size of the view's first message: its summary, and the working state in it."""
+        return self._head_tokens if self.cut is not None else (0, 0)
+
+    @property
+    def brought_tokens(self) -> int:
+        """Size of what was recalled and is in view."""
+        heads = {unit.head.seq for unit in self._units}
+        return sum(self.count(message) for seq, message in self.brought.items() if seq in heads)
 
     @property
     def first_request(self) -> Tracked | None:
@@ -345,6 +357,8 @@ class Session:
         if self.cut is not None:
             head = head_message(self.cut)
             self._rendered, self._rendered_tokens = [head], self.count(head)
+            state = count_text(self.cut.shown_state)
+            self._head_tokens = (self._rendered_tokens - state, state)
 
     def _render(self) -> None:
         """Render the units that can no longer change."""

@@ -19,6 +19,7 @@ from langledger.compaction.recap import RECAP_ASK, RecapWhen, asks_recap
 from langledger.compaction.records import CompactionReport, commit, cut_of, latest_query
 from langledger.compaction.review import Review, revised
 from langledger.compaction.session import Session, View
+from langledger.compaction.shares import Shares
 from langledger.compaction.statekeeping import Around, StateKeeping
 from langledger.compaction.summarise import Summariser, Summary, summarise
 from langledger.compaction.triggers import Due
@@ -82,6 +83,8 @@ class Prepared:
         report: The compaction that was made, if one was.
         warning: Why a compaction that was due was not made.
         brought: What was recalled for this call, where that was due.
+        shares: What each part of the view takes.
+        debug: They are told whatever they are.
     """
 
     view: View
@@ -90,6 +93,8 @@ class Prepared:
     report: CompactionReport | None = None
     warning: str | None = None
     brought: Brought | None = None
+    shares: Shares | None = None
+    debug: bool = False
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from langgraph.config import get_stream_writer
 
 from langledger.compaction.brought import Brought
 from langledger.compaction.recap import Recap
+from langledger.compaction.shares import Shares
 from langledger.compaction.step import Prepared
 from langledger.telemetry import record_span
 
@@ -25,6 +26,8 @@ def announce(prepared: Prepared, write: Callable[[Any], None] | None) -> None:
         prepared: What the model is to be sent.
         write: Writes to ``stream_mode="custom"``: ``{"langledger": {"compaction": report}}``.
     """
+    if prepared.shares is not None and (prepared.debug or prepared.shares.warnings):
+        _announce_shares(prepared.shares, write)
     if prepared.brought is not None:
         announce_recall(prepared.brought, write)
     if prepared.warning is not None:
@@ -60,6 +63,14 @@ def announce_recap(recap: Recap) -> None:
     except (RuntimeError, KeyError):  # outside of a graph
         return
     write({"langledger": {"recap": found}})
+
+
+def _announce_shares(shares: Shares, write: Callable[[Any], None] | None) -> None:
+    for warning in shares.warnings:
+        logger.warning("a view is out of balance: %s", warning)
+    logger.debug("tokens of a view by part: %s", shares.as_event())
+    if write is not None:
+        write({"langledger": {"view": shares.as_event()}})
 
 
 def announce_recall(brought: Brought, write: Callable[[Any], None] | None) -> None:

@@ -28,6 +28,10 @@ logger = logging.getLogger("langledger.memory")
 _MOST_VECTORS = 64  # of one item; the rest of a very long one is found by its words
 _MOST_TERMS = 64  # of a question
 _LONGEST_QUESTION = 2000  # characters that are embedded
+_EMBED = (
+    "embed must be LangChain Embeddings, a function of texts, or a name such as "
+    "openai:text-embedding-3-small"
+)
 _WHOLE = "$"
 _SIMILARITY: dict[str, LiteralString] = {
     "cosine": "1 - (u.embedding <=> %(vector)s)",
@@ -200,13 +204,16 @@ def query_terms(query: str) -> list[str]:
 
 
 def _embeddings(embed: Any) -> Embeddings:
+    if not _is_usable(embed):
+        raise ConfigurationError(f"{_EMBED}, not a {type(embed).__name__}")
     try:
         return ensure_embeddings(embed)
     except Exception as error:
-        raise ConfigurationError(
-            f"embed cannot be used: {error} - give LangChain Embeddings, a function of texts, or "
-            "a name such as openai:text-embedding-3-small"
-        ) from error
+        raise ConfigurationError(f"{_EMBED}; this one cannot be used: {error}") from error
+
+
+def _is_usable(embed: object) -> bool:
+    return isinstance(embed, (str, Embeddings)) or callable(embed)
 
 
 def _name(embed: Any) -> str:

@@ -1,4 +1,4 @@
-"""What left the view comes back where the user asks for it: in a real agent, on a real PostgreSQL."""
+"""What left the view comes back where the user asks for it: a real agent, a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -182,3 +182,38 @@ def test_a_failing_model_leaves_the_words(database: Database) -> None:
         assert brought(talk.say(QUESTION)[0])
     finally:
         engine.close()
+
+
+def test_debug_labels_every_message_and_tells_what_each_part_takes(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=100, debug=True)
+    talk.forget_the_beginning()
+    [view] = talk.say(QUESTION)
+    labels = [message.additional_kwargs["langledger"] for message in view]
+    assert [label["origin"] for label in labels[:1]] == ["compaction"]
+    assert {label["origin"] for label in labels} == {"compaction", "history", "recalled"}
+    entries = {entry.entry_id: entry.message.text for entry in ledger.history("t1")}
+    for message, label in zip(view, labels, strict=True):
+        if label["origin"] == "history":
+            assert entries[label["entry"]] == message.text
+    told = [event["view"] for event in talk.events if "view" in event][-1]
+    assert set(told["parts"]) == {
+        "system",
+        "tools",
+        "summary",
+        "state",
+        "recalled",
+        "recent",
+        "newest",
+    }
+    assert told["parts"]["recalled"] > 0
+    assert told["free"] == told["usable"] - sum(told["parts"].values())
+    assert not [
+        e.message for e in ledger.history("t1") if "langledger" in e.message.additional_kwargs
+    ]
+
+
+def test_a_part_that_starves_the_others_is_named(ledger: Ledger) -> None:
+    talk = Talk(ledger)
+    talk.say("Long. " * 1500)
+    [told] = [event["view"] for event in talk.events if "view" in event]
+    assert "newest message takes" in told["warnings"][0]
