@@ -151,8 +151,13 @@ class Choice:
 
 
 def is_synthetic(message: HumanMessage) -> bool:
-    """Tell whether a message of the user's side was not typed by the user."""
-    return bool(message.additional_kwargs.get("synthetic"))
+    """Tell whether a message of the user's side was not typed by the user.
+
+    A graph may hand the view of one of its nodes to an agent inside that has a view of its own:
+    then our summary is among the messages.
+    """
+    marks = message.additional_kwargs
+    return bool(marks.get("synthetic")) or "langledger" in marks
 
 
 def pinned(units: Sequence[Unit]) -> set[int]:

@@ -51,8 +51,10 @@ _NOT_READ = frozenset(
 
 
 def is_request(message: BaseMessage) -> bool:
-    """Whether a message is what the user said, and not a note put in the user's place."""
-    return isinstance(message, HumanMessage) and not message.additional_kwargs.get("synthetic")
+    """Whether a message is what the user said, and not a note or summary in the user's place."""
+    marks = message.additional_kwargs
+    noted = marks.get("synthetic") or "langledger" in marks
+    return isinstance(message, HumanMessage) and not noted
 
 
 def request_text(message: BaseMessage) -> str:

@@ -262,3 +262,30 @@ def test_the_parents_compaction_is_not_the_subagents(ledger: Ledger) -> None:
     agent.invoke({"messages": [HumanMessage("Dig and delegate.")]}, CONFIG)
     assert scopes(ledger) == {""}
     assert [m.content for m in sub.sent[0]] == ["Only this."]
+
+
+def test_an_agent_within_a_node_that_compacts_takes_no_summary_for_the_users_word(
+    ledger: Ledger,
+) -> None:
+    """Both are given compaction: the one inside has the summary of the other in its history."""
+    model = ScriptedModel(script=digs("coal", 24))
+    inner = create_agent(model, [digging("coal")], middleware=[ledger.middleware(window=WINDOW)])
+    builder = StateGraph(MessagesState)
+    builder.add_node("worker", inner)
+    builder.add_edge(START, "worker")
+    insert_compaction(builder, before=["worker"], ledger=ledger, window=WINDOW)
+    talk = [
+        kind(f"{n}. " + "The wind was weak. " * 45, id=f"{kind.__name__}-{n}")
+        for n in range(12)
+        for kind in (HumanMessage, AIMessage)
+    ]
+    graph = builder.compile(checkpointer=InMemorySaver())
+    result = graph.invoke({"messages": [*talk, HumanMessage("Dig.", id="dig")]}, CONFIG)
+    assert len(result["messages"]) == len(talk) + 1 + 2 * 24 + 1
+    assert not [m for m in result["messages"] if "langledger" in m.additional_kwargs]
+    assert scopes(ledger) == {"", "worker"}
+    last = model.sent[-1]
+    assert provider_problems(last) == []
+    assert 'The user asked: "[Record' not in last[0].content
+    assert 'The user said: "[Record' not in last[0].content
+    assert "Dig." in [m.content for m in last]
