@@ -256,7 +256,7 @@ def test_a_killed_import_goes_on(
 ) -> None:
     talk(old, "long", 25)
     process = start("import-postgres-saver", dsn)
-    wait_until(lambda: count(ledger, "long") > 3)
+    wait_until(lambda: count(ledger, "long") > 3, seconds=180)
     process.kill()
     process.wait()
     code, out, _ = call("import-postgres-saver", dsn, "--json")
