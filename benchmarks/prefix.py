@@ -1,7 +1,7 @@
 """How stable the prefix of the prompt stays, and what a prompt cache would bill.
 
     python benchmarks/prefix.py [--transcripts ../shared/transcripts] [--window 32000]
-                                [--only SUBSTRING] [--database-url DSN]
+                                [--only SUBSTRING] [--most MESSAGES] [--database-url DSN]
 
 Each recorded session is lived call by call, by langledger and by its peers at the same window
 and trigger. A view is compared byte for byte with the one before. Between compactions all of
@@ -115,12 +115,15 @@ def main() -> None:
     parser.add_argument("--transcripts", type=Path, default=Path("../shared/transcripts"))
     parser.add_argument("--window", type=int, default=32_000)
     parser.add_argument("--only", default="")
+    parser.add_argument("--most", type=int, default=100_000, help="messages of a session")
     parser.add_argument("--database-url")
     options = parser.parse_args()
     files = sorted(
         path
         for path in options.transcripts.glob("*/*.jsonl")
-        if path.parent.name != "raw" and options.only in str(path)
+        if path.parent.name != "raw"
+        and options.only in str(path)
+        and sum(1 for _ in path.open(encoding="utf-8")) <= options.most
     )
     if not files:
         sys.exit(f"no sessions in {options.transcripts}")

@@ -26,6 +26,8 @@ from langledger import Ledger
 
 MODELS = {"o200k, no reports": ("o200k_base", False), "cl100k, reported": ("cl100k_base", True)}
 MODELS["Qwen, reported"] = ("qwen3.5", True)
+SMALL = 400  # characters of a message, so that a call adds little
+START = 0.5  # of the window
 FRAME = 4  # what the chat template adds to a message
 
 
@@ -54,10 +56,16 @@ def conversation(texts: list[str], encoding: str, *, reports: bool) -> Iterator[
         messages.append(answer)
 
 
+def small(texts: list[str]) -> list[str]:
+    return [text[at : at + SMALL] for text in texts for at in range(0, len(text), SMALL)]
+
+
 def share(side: Any, ledger: Ledger, texts: list[str], model: str, window: int) -> float | None:
     encoding, reports = MODELS[model]
     for messages in conversation(texts, encoding, reports=reports):
         true = size(messages, encoding)
+        if true < START * window:  # what comes before is one history that is loaded
+            continue
         if true > 4 * window:
             return None
         try:
@@ -75,7 +83,7 @@ def main() -> None:
     parser.add_argument("--window", type=int, default=16_000)
     parser.add_argument("--database-url")
     options = parser.parse_args()
-    texts = {kind: pieces(found) for kind, found in kinds(options.shared).items()}
+    texts = {kind: small(pieces(found)) for kind, found in kinds(options.shared).items()}
     columns = zip_longest(*texts.values())
     texts["mixed"] = [text for text in chain.from_iterable(columns) if text]
     with TemporaryDirectory() as folder:

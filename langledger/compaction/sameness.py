@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 __all__ = ["Known"]
 
 # Dicts compared at each call: so many of the newest, and as many of the others by turns.
-_AT_ONCE = 1_024
+_AT_ONCE = 256
 
 _content = attrgetter("content")
 _calls = attrgetter("tool_calls")

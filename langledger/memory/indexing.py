@@ -39,7 +39,7 @@ _SIMILARITY: dict[str, LiteralString] = {
     "inner_product": "-(u.embedding <#> %(vector)s)",
 }
 _BEST = {"cosine": 1.0, "l2": 0.0, "inner_product": 0.0}
-_PULL = 0.7  # how far a piece with all words of a question is moved towards the best similarity
+_PULL = 1.0  # how far a piece with all words of a question is moved towards the best similarity
 _KNOWN = {"dims", "embed", "fields", "distance_type", "ann_index_config"}
 
 

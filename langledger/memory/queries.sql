@@ -116,7 +116,8 @@ FOR UPDATE
 -- name: search_items
 -- Items below a prefix by what they say: BM25 of the question's terms among what was asked for, and
 -- the similarity of vectors where the store embeds. Every item that has one of both is ranked, so that
--- pages never lose one. Words raise the similarity towards the best there can be.
+-- pages never lose one. Words raise the similarity towards the best there can be: a piece
+-- that has every term of the question has at least nine tenths of the way there.
 WITH scope AS (
     SELECT u.item_id, u.part, u.size, u.model,
            CASE WHEN u.terms && %(terms)s::text[] THEN u.terms END AS terms,
@@ -142,17 +143,20 @@ WITH scope AS (
     LEFT JOIN (SELECT term, count(*) AS df FROM matched GROUP BY term) d ON d.term = w.term
 ), words AS (
     SELECT m.item_id, m.part,
-           sum(w.idf * m.n * 2.2 / (m.n + 1.2 * (0.25 + 0.75 * m.size / t.size)))
-           / (SELECT sum(idf) * 2.2 FROM weights) AS share
+           0.9 * least(1, sum(w.idf * m.n * 2.2 / (m.n + 1.2 * (0.25 + 0.75 * m.size / t.size)))
+                          / (SELECT sum(idf) FROM weights)) AS share,
+           count(*) = cardinality(%(terms)s::text[]) AS whole
     FROM matched m JOIN weights w ON w.term = m.term CROSS JOIN stats t
     GROUP BY m.item_id, m.part
+), weighed AS (
+    SELECT item_id, part, CASE WHEN whole THEN 0.9 + share / 9 ELSE share END AS share FROM words
 ), scored AS (
     SELECT s.item_id,
            max(CASE WHEN s.similarity IS NULL THEN w.share
                     ELSE s.similarity + %(pull)s * coalesce(w.share, 0)
                          * (greatest(%(best)s, t.closest) - s.similarity) END) AS score
     FROM scope s CROSS JOIN stats t
-    LEFT JOIN words w ON w.item_id = s.item_id AND w.part = s.part
+    LEFT JOIN weighed w ON w.item_id = s.item_id AND w.part = s.part
     WHERE s.similarity IS NOT NULL OR w.share IS NOT NULL
     GROUP BY s.item_id
 ), found AS (

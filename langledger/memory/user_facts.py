@@ -31,7 +31,7 @@ _ACTIVE, _SUPERSEDED = "active", "superseded"
 _MOST = 200  # of a user that are looked through
 _FADES = 0.95  # a day
 _BAND = 0.1  # how much of a score age may take or give
-_RELEVANT = 0.12  # share of a question's words, weighted by rarity, that a fact must have
+_RELEVANT = 0.25  # share of a question's words, weighted by rarity, that a fact must have
 _PROFILE_TOKENS = 300  # of what is brought at the start of a session whatever is asked
 _KINDS = {"rule": 0, "profile": 1, "preference": 2}
 

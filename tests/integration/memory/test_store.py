@@ -120,7 +120,7 @@ def test_pages_lose_nothing(vectors: LedgerStore, store: LedgerStore, embeds: bo
 
 def test_a_name_far_from_the_question_is_found(vectors: LedgerStore) -> None:  # mem0#5742
     for n in range(30):
-        vectors.put(("p",), f"n{n}", {"text": f"errfqerrfq errfq {n}"})
+        vectors.put(("p",), f"n{n}", {"text": f"referee offers fair quarry {n}"})
     vectors.put(("p",), "code", {"text": "zzz www yyy vvv ERR_4F7Q kkk jjj hhh"})
     assert keys(vectors.search(("p",), query="ERR_4F7Q", limit=1)) == ["code"]
 

@@ -1,0 +1,220 @@
+"""Known faults of compactions, with the same inputs for langledger and its peers.
+
+    python benchmarks/faults.py [--database-url DSN]
+
+Each input is a small history that broke somebody's compaction; the number is that of the class
+in docs/reference/faults.md. A cell says what came out: what the model would have been sent is
+checked, not what anybody claims. `pip install deepagents langmem` to have their columns.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from peers import Ours, peers
+
+from langledger import Ledger
+from langledger.compaction.validity import provider_problems
+from langledger.tokens import count_message
+
+WINDOW = 8_000
+TASK = "Port the billing service to the new API and keep invoice 40417 as it is."
+
+
+def tokens(messages: Sequence[BaseMessage]) -> int:
+    return sum(map(count_message, messages))
+
+
+def turn(n: int, text: str = "log line\n", times: int = 100) -> list[BaseMessage]:
+    call = {"name": "bash", "args": {"command": f"run step {n}"}, "id": f"c{n}"}
+    return [
+        AIMessage(f"Step {n}.", tool_calls=[call], id=f"a{n}"),
+        ToolMessage(text * times, tool_call_id=f"c{n}", id=f"t{n}"),
+    ]
+
+
+def asked(text: str = TASK, name: str = "task") -> HumanMessage:
+    return HumanMessage(text, id=name)
+
+
+def long_task(turns: int = 40) -> list[BaseMessage]:
+    return [asked(), *(m for n in range(turns) for m in turn(n))]
+
+
+def live(side: Any, messages: list[BaseMessage]) -> list[list[BaseMessage]]:
+    """Return the view of each call."""
+    ends = [n for n, m in enumerate(messages) if n and isinstance(m, AIMessage)]
+    return [side.view(messages[:end]) for end in [*ends, len(messages)]]
+
+
+def fault_pairs(make: Callable[..., Any]) -> str:
+    calls = [{"name": "bash", "args": {"command": str(n)}, "id": f"p{n}"} for n in range(20)]
+    results = [ToolMessage("x " * 60, tool_call_id=c["id"], id=c["id"]) for c in calls]
+    again = {"name": "bash", "args": {"command": "again"}, "id": "p3"}
+    messages = [
+        *long_task(20),
+        AIMessage("", tool_calls=calls, id="many"),
+        *reversed(results),
+        AIMessage("", tool_calls=[again], id="again"),
+        ToolMessage("y " * 60, tool_call_id="p3", id="again-result"),
+        *(m for n in range(50, 62) for m in turn(n)),
+    ]
+    bad = [p for view in live(make(), messages) for p in provider_problems(view)]
+    return f"{len(bad)} refusals" if bad else "valid"
+
+
+def fault_missing_result(make: Callable[..., Any]) -> str:
+    messages = [m for m in long_task() if m.id != "t37"]
+    bad = [p for view in live(make(), messages) for p in provider_problems(view)]
+    return f"{len(bad)} refusals" if bad else "valid"
+
+
+def fault_task_lost(make: Callable[..., Any]) -> str:
+    views = live(make(), long_task(60))
+    lost = sum(TASK not in str(view) for view in views)
+    return f"gone in {lost} of {len(views)} calls" if lost else "there in every call"
+
+
+def fault_task_unseen(make: Callable[..., Any]) -> str:
+    side = make(answer="The assistant ran the steps the user had asked for; all went well.")
+    live(side, long_task(60))
+    if not side.model.sent:
+        return "no model was asked"
+    unseen = sum(TASK not in str(sent) for sent in side.model.sent)
+    return f"not in {unseen} of {len(side.model.sent)} prompts" if unseen else "in every prompt"
+
+
+def fault_bad_summary(answer: Any) -> Callable[[Callable[..., Any]], str]:
+    def fault(make: Callable[..., Any]) -> str:
+        views = live(make(answer=answer), long_task(40))
+        kept = all("run step 0" in str(view) or TASK in str(view) for view in views)
+        bad = isinstance(answer, str) and answer.strip() and answer in str(views[-1])
+        if bad:
+            return "the bad text stands for the history"
+        return "replaced, the task is there" if kept else "the history is gone"
+
+    return fault
+
+
+def fault_late_reminders(make: Callable[..., Any]) -> str:
+    messages = [SystemMessage("You are careful.", id="s"), *long_task(2)]
+    for n in range(60):
+        messages += [SystemMessage(f"Reminder {n}: " + "mind it " * 25, id=f"r{n}")]
+        messages += turn(100 + n, times=30)
+    views = live(make(), messages)
+    systems = max(sum(isinstance(m, SystemMessage) for m in v) for v in views)
+    rules = sum("You are careful." not in str(v) for v in views)
+    over = sum(tokens(v) > WINDOW for v in views)
+    return f"{systems} system messages at most; rules lost in {rules}, over the window {over}"
+
+
+def fault_tail_too_large(make: Callable[..., Any]) -> str:
+    views = live(make(), [asked(), *(m for n in range(12) for m in turn(n, times=900))])
+    over = sum(tokens(view) > WINDOW for view in views)
+    return f"{over} of {len(views)} calls over the window" if over else "every call fits"
+
+
+def fault_huge_message(make: Callable[..., Any]) -> str:
+    views = live(make(), [*long_task(5), *turn(90, times=20_000)])
+    return "fits" if tokens(views[-1]) <= WINDOW else f"{tokens(views[-1]):,} tokens sent"
+
+
+def fault_chinese(make: Callable[..., Any]) -> str:
+    messages = [asked("请修复登录模块。")]
+    for n in range(60):
+        messages += turn(n, text="读取文件并检查数据库连接是否正常，然后继续。", times=12)
+    most = max(map(tokens, live(make(), messages)))
+    return f"{100 * most / WINDOW:.0f} % of the window at most"
+
+
+def fault_arguments(make: Callable[..., Any]) -> str:
+    messages: list[BaseMessage] = [asked()]
+    for n in range(12):
+        call = {"name": "write", "args": {"text": "x = 1\n" * 500}, "id": f"w{n}"}
+        block = {"type": "tool_use", "id": f"w{n}", "name": "write", "input": call["args"]}
+        messages.append(AIMessage([block], tool_calls=[call], id=f"a{n}"))
+        messages.append(ToolMessage("ok", tool_call_id=f"w{n}", id=f"t{n}"))
+    most = max(map(tokens, live(make(), messages)))
+    return f"{100 * most / WINDOW:.0f} % of the window at most"
+
+
+def fault_every_turn(make: Callable[..., Any]) -> str:
+    side = make(answer="The assistant ran the steps the user had asked for; all went well.")
+    live(side, [asked("word " * 5_400), *(m for n in range(30) for m in turn(n, times=6))])
+    return f"{len(side.model.sent)} summaries in 30 calls"
+
+
+def fault_braces(make: Callable[..., Any]) -> str:
+    side = make(
+        answer="The assistant ran the steps the user had asked for.",
+        summary_prompt='Answer as {"goal": "..."}:',
+    )
+    live(side, long_task(40))
+    return "works"
+
+
+def fault_restart(make: Callable[..., Any]) -> str:
+    """The peers keep what they know in the agent's state, so they are given it again."""
+    messages = long_task(40)
+    side = make()
+    first = live(side, messages)[-1]
+    return (
+        "the same"
+        if [m.content for m in side.view(messages)] == [m.content for m in first]
+        else ("another view")
+    )
+
+
+FAULTS: dict[str, Callable[[Callable[..., Any]], str]] = {
+    "1 parallel calls answered in any order, an id that comes again": fault_pairs,
+    "1 a result that never came": fault_missing_result,
+    "9 sixty reminders in the middle": fault_late_reminders,
+    "12 the task, in the calls": fault_task_lost,
+    "12 the task, in what the summariser reads": fault_task_unseen,
+    "13 an empty summary": fault_bad_summary(""),
+    "13 an error text for a summary": fault_bad_summary("Error: 429 Too Many Requests"),
+    "13 a refusal for a summary": fault_bad_summary("I'm sorry, I can't help with that."),
+    "13 the provider is down": fault_bad_summary(RuntimeError("503")),
+    "15 one message larger than the window": fault_huge_message,
+    "22 braces in the prompt": fault_braces,
+    "27 Chinese": fault_chinese,
+    "27 large arguments in content blocks": fault_arguments,
+    "28 the kept tail is over the threshold": fault_tail_too_large,
+    "28 what cannot shrink is near the threshold": fault_every_turn,
+    "38 the view after a second look": fault_restart,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--database-url")
+    options = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)  # run by root, the embedded server is another user
+        data_dir = None if options.database_url else Path(folder) / "data"
+        with Ledger.from_conn_string(options.database_url, data_dir=data_dir) as ledger:
+            sides: dict[str, Callable[..., Any]] = {
+                "langledger": lambda **given: Ours(ledger, WINDOW, **given)
+            }
+            for name, kind in peers().items():
+                sides[name] = lambda kind=kind, **given: kind(WINDOW, **given)
+            print(f"| | {' | '.join(sides)} |\n|---|{'---|' * len(sides)}")
+            for name, fault in FAULTS.items():
+                cells = [outcome(fault, make) for make in sides.values()]
+                print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def outcome(fault: Callable[..., str], make: Callable[..., Any]) -> str:
+    try:
+        return fault(make)
+    except Exception as error:  # noqa: BLE001 - it ended the agent's run, which is the finding
+        return f"**{type(error).__name__}** ends the run"
+
+
+if __name__ == "__main__":
+    main()
