@@ -49,7 +49,7 @@ class CompactionOptions(StateOptions, total=False):
         summary_prompt: Instruction to the summary model; ``{max_words}`` and ``{messages}`` in
             it are replaced, other braces are text.
         summary_output_tokens: Most tokens of one answer of the summary model, its reasoning
-            included. Default: four times what a summary may have.
+            included. Default: four times what its part of a summary may have.
         rederive_every: After so many summaries that carried the last one on, the model writes
             the next from the messages themselves; 0: always. Default 8.
         cache_aligned: The agent's own model writes the summary on the agent's own messages, so

@@ -144,7 +144,7 @@ def _writer(
         # Those that stay in view too: without the task no part of the work can be told.
         requests=summarise_requests(digest, max_tokens=sizes.requests),
         sizes=sizes,
-        max_output=summariser.max_output or max(sizes.account * 4, 2_048),
+        max_output=summariser.max_output or max(sizes.account * 4, 400),
         refs={*material.covered, *digest.said()},
         said=digest.said(),
         redactor=summariser.redactor,

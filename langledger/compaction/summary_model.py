@@ -8,6 +8,7 @@ names; a class that is not known is left as it is.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -17,6 +18,7 @@ from langledger.compaction.host import model_name
 __all__ = ["for_summaries"]
 
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
+_REASONING = 2_000  # tokens that little reasoning may take
 _OPENAI_REASONS = re.compile(r"^(?:o\d|gpt-5(?!.*chat))")
 _OPENAI_NONE = re.compile(r"^gpt-(?:5\.\d|[6-9])")
 
@@ -26,11 +28,13 @@ def for_summaries(model: BaseChatModel, *, max_output: int) -> BaseChatModel:
 
     Args:
         model: Any chat model.
-        max_output: The most tokens of an answer, whatever limit the model was given.
+        max_output: The most tokens of an answer, whatever limit the model was given; what a
+            model reasons that cannot be kept from it comes on top.
     """
     fields = type(model).model_fields
-    changes = {name: max_output for name in _LIMITS if name in fields}
-    changes |= {name: value for name, value in _quiet(model).items() if name in fields}
+    quiet = {name: value for name, value in _quiet(model).items() if name in fields}
+    limit = max_output + (_REASONING if _still_reasons(quiet) else 0)
+    changes = {name: limit for name in _LIMITS if name in fields} | quiet
     return model.model_copy(update=changes) if changes else model
 
 
@@ -50,6 +54,10 @@ def _quiet(model: BaseChatModel) -> dict[str, Any]:
         "langchain_ollama": {"reasoning": False},
         "langchain_openrouter": {"reasoning": {"effort": "none"}},
     }.get(provider, {})
+
+
+def _still_reasons(quiet: Mapping[str, Any]) -> bool:
+    return any(effort in str(value) for value in quiet.values() for effort in ("low", "minimal"))
 
 
 def _openai(model: BaseChatModel, name: str) -> dict[str, Any]:
