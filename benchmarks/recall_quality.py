@@ -29,6 +29,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from langchain_core.embeddings import Embeddings
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from langledger import Ledger
@@ -304,7 +305,7 @@ def postgres_store(dsn: str, case: Case, embed: Any) -> Iterator[tuple[str, Sear
         yield "langmem search tool", with_langmem
 
 
-class _Adapter:
+class _Adapter(Embeddings):
     def __init__(self, embedder: Any) -> None:
         self._embedder = embedder
 

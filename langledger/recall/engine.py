@@ -35,7 +35,7 @@ logger = logging.getLogger("langledger.recall")
 
 _queries = load_queries("langledger.recall")
 _ASKED = 1000  # characters of a question that the model reads
-_COUNTED_UP_TO = 2000  # units; above, only those with a rare term of the question are read
+_COUNTED_UP_TO = 1000  # units; above, only those with a rare term of the question are read
 _STATISTICS_SECONDS = 300.0
 _ASK_AGAIN_SECONDS = 5.0
 

@@ -21,7 +21,7 @@ from langledger.recall.types import Found, Gate, Hit, SearchRequest
 
 __all__ = ["TERMS", "checked", "empty", "question_terms", "search"]
 
-TERMS = 48
+TERMS = 32
 _POOL = 60
 _MOST = 1000
 _READ = 20_000  # characters of a question

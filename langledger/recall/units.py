@@ -40,12 +40,13 @@ def units_of(message: BaseMessage, heads: Mapping[str, str]) -> list[str]:
     """
     if message.additional_kwargs.get(RECALLED) or _is_repeated(message):
         return []
-    text = _REPEATED.sub("", _text(message)).replace("\x00", "\ufffd")
-    units = split(text)
+    said = _REPEATED.sub("", _text(message))
+    # What is said before a call tells what it is for: short ones share a unit.
+    units = split("\n\n".join([said, *_calls(message)]).replace("\x00", "\ufffd"))
     if isinstance(message, ToolMessage):
         head = heads.get(message.tool_call_id)
         return [f"{head}\n{unit}" for unit in units or [""]] if head else units
-    return [*units, *(unit for call in _calls(message) for unit in split(call))]
+    return units
 
 
 def _is_repeated(message: BaseMessage) -> bool:

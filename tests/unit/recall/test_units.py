@@ -18,8 +18,7 @@ def test_a_tool_result_begins_with_its_call() -> None:
         "bash command: pytest -x tests/test_login.py\n1 failed"
     ]
     assert units_of(asked, {}) == [
-        "Running the tests.",
-        "bash command: pytest -x tests/test_login.py",
+        "Running the tests.\n\nbash command: pytest -x tests/test_login.py"
     ]
 
 
