@@ -1,6 +1,6 @@
 """Search in the store: ours and LangGraph's PostgresStore on the same items in one run.
 
-    python benchmarks/store_search.py ../shared --data-dir FOLDER [--questions 100]
+    python benchmarks/store_search.py ../shared --data-dir FOLDER [--questions 100 --share 1.0]
 
 exact        messages of 2 sessions as items, 150 exact questions; the answer stands in the top 1, 5
 longmemeval  turns of a haystack of 40 sessions; an item of a gold session in the top 1, 5
@@ -78,11 +78,12 @@ class MadeUp(Embeddings):
         return [chance.gauss(0, 1) for _ in range(64)]
 
 
-def exact(shared: Path) -> Case:
+def exact(shared: Path, share: float) -> Case:
     items: list[str] = []
     asked: list[tuple[str, list[str]]] = []
     for session in json.loads((shared / "datasets/exact_recall.json").read_text())[:2]:
-        items += [_text(message)[:4000] for message in session["messages"]]
+        messages = session["messages"]
+        items += [_text(message)[:4000] for message in messages[: int(len(messages) * share)]]
         asked += [
             (q["question"], [part.split("=")[-1] for part in q["expected"].split("|")])
             for q in session["questions"]
@@ -94,12 +95,15 @@ def exact(shared: Path) -> Case:
     return Case("exact", (1, 5), items, [(q, gold) for q, gold in found if gold])
 
 
-def longmemeval(shared: Path) -> Case:
+def longmemeval(shared: Path, share: float) -> Case:
     line = (shared / "datasets/memory/longmemeval_s_3.jsonl").read_text().splitlines()[0]
     haystack = json.loads(line)
     items: list[str] = []
     sessions: list[str] = []
-    for session in haystack["sessions"]:
+    gold = {name for q in haystack["questions"] for name in q["answer_session_ids"]}
+    others = [s for s in haystack["sessions"] if s["id"] not in gold]
+    chosen = [s for s in haystack["sessions"] if s["id"] in gold]
+    for session in chosen + others[: int(len(others) * share)]:
         for turn in session["turns"]:
             items.append(turn["content"][:1000])
             sessions.append(session["id"])
@@ -110,10 +114,11 @@ def longmemeval(shared: Path) -> Case:
     return Case("longmemeval", (1, 5), items, asked)
 
 
-def kdconv(shared: Path) -> Case:
+def kdconv(shared: Path, share: float) -> Case:
     items: list[str] = []
     asked: list[tuple[str, set[int]]] = []
-    for line in (shared / "datasets/memory/kdconv_zh.jsonl").read_text().splitlines():
+    lines = (shared / "datasets/memory/kdconv_zh.jsonl").read_text().splitlines()
+    for line in lines[: int(len(lines) * share)]:
         dialogue = json.loads(line)
         start = len(items)
         items += [message["content"] for message in dialogue["messages"]]
@@ -155,7 +160,7 @@ def measure(store: BaseStore, case: Case) -> tuple[list[float], float]:
     return [hits[k] / len(case.asked) for k in case.ks], spent * 1000
 
 
-def filters(stores: Sequence[tuple[str, BaseStore]], tenants: int = 400, each: int = 100) -> None:
+def filters(stores: Sequence[tuple[str, BaseStore]], tenants: int, each: int = 100) -> None:
     model = MadeUp()
     chance = random.Random(1)
     asked = [chance.randrange(tenants) for _ in range(40)]
@@ -218,9 +223,9 @@ def opened(dsn: str, model: Embeddings, dims: int) -> Iterator[list[tuple[str, B
         ]
 
 
-def run(shared: Path, dsn: str, model: Embeddings, most: int) -> None:
+def run(shared: Path, dsn: str, model: Embeddings, most: int, share: float) -> None:
     with opened(dsn, model, 384) as stores:
-        for case in (exact(shared), kdconv(shared), longmemeval(shared)):
+        for case in (make(shared, share) for make in (kdconv, exact, longmemeval)):
             random.Random(1).shuffle(case.asked)
             case.asked = case.asked[:most]
             model.embed_documents(case.items)
@@ -240,21 +245,24 @@ def main() -> None:
     parser.add_argument("shared", type=Path)
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--share", type=float, default=1.0, help="of each data set")
+    parser.add_argument("--tenants", type=int, default=400)
     arguments = parser.parse_args()
     with EmbeddedServer(arguments.data_dir) as server:
         with Connection.connect(server.dsn, autocommit=True) as link:
             for name in ("store_search", "store_made_up"):
                 link.execute(f"DROP DATABASE IF EXISTS {name}")
                 link.execute(f"CREATE DATABASE {name}")
+        with opened(make_conninfo(server.dsn, dbname="store_made_up"), MadeUp(), 64) as stores:
+            filters(stores[1:], arguments.tenants)
+            pages(stores[1:])
         run(
             arguments.shared,
             make_conninfo(server.dsn, dbname="store_search"),
             Remembering(LocalModel()),
             arguments.questions,
+            arguments.share,
         )
-        with opened(make_conninfo(server.dsn, dbname="store_made_up"), MadeUp(), 64) as stores:
-            filters(stores[1:])
-            pages(stores[1:])
 
 
 if __name__ == "__main__":

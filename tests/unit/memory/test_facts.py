@@ -1,0 +1,88 @@
+"""What makes a fact of a user, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from langledger.memory.facts import facts_in
+
+FACTS = [
+    ("My name is Ann.", "profile", "name"),
+    ("call me Bob", "profile", "name"),
+    ("I live in Lisbon now", "profile", "home"),
+    ("I've just moved to Porto.", "profile", "home"),
+    ("I'm from Brazil", "profile", "origin"),
+    ("I work as a nurse", "profile", "work"),
+    ("I'm allergic to peanuts.", "profile", "allergy peanuts"),
+    ("Btw, my timezone is UTC+2", "profile", "timezone"),
+    ("I am a vegetarian.", "profile", "vegetarian"),
+    ("I prefer tabs over spaces.", "preference", ""),
+    ("My favourite player is Ronaldo.", "preference", "favourite player"),
+    ("My favorite player is now Messi", "preference", "favourite player"),
+    ("I hate mushrooms", "preference", "opinion mushrooms"),
+    ("I don't like mushrooms", "preference", "opinion mushrooms"),
+    ("I no longer use Vim", "preference", "opinion vim"),
+    ("From now on, answer in German.", "rule", ""),
+    ("Always use uv instead of pip.", "rule", ""),
+    ("Never push on Fridays.", "rule", ""),
+    ("Please reply in French.", "rule", "answer language"),
+    ("我叫小明", "profile", "name"),
+    ("我在腾讯工作", "profile", "work"),
+    ("我对花生过敏", "profile", "allergy 花生"),
+    ("我喜欢吃辣", "preference", "opinion 吃辣"),
+    ("我不再喜欢咖啡", "preference", "opinion 咖啡"),
+    ("我最喜欢的歌手是周杰伦", "preference", "favourite 歌手"),
+    ("以后请用中文回答", "rule", ""),
+]
+NONE = [
+    "I like this idea",
+    "I like the warm, luxurious look it adds to the space",
+    "I don't really like any of those suggestions",
+    "I like how this works",
+    "I love it",
+    "I'd like you to fix it",
+    "I would like to see the logs",
+    "I want the file fixed",
+    "I use this function",
+    "I work on this now",
+    "I prefer the plan today",
+    "Do you know my name?",
+    "What is your favourite color?",
+    "If my name is Ann, greet me",
+    "Suppose I live in Paris.",
+    "Imagine my name is Ann.",
+    "He said he likes tea",
+    "In this story my name is Ann.",
+    "the test always fails",
+    "It never works",
+    "Call me when done",
+    "write the answer in English to the file",
+    "> I live in Paris",
+    "```\nMy name is Ann.\n```",
+    "<note>My name is Ann.</note>",
+    "print('My name is Ann.');",
+    "我喜欢这个",
+    "你喜欢什么",
+    "我叫你改一下代码",
+    "如果我叫小明",
+    "我今天喜欢安静",
+    "",
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "slot"), FACTS)
+def test_a_plain_statement_is_a_fact(text: str, kind: str, slot: str) -> None:
+    [fact] = facts_in(text)
+    assert (fact.kind, fact.slot) == (kind, slot)
+    assert fact.text in text
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_anything_else_is_none(text: str) -> None:
+    assert facts_in(text) == []
+
+
+def test_several_in_one_message() -> None:
+    found = facts_in("Hi! My name is Ann. Can you help me? I prefer short answers. Thanks.")
+    assert [fact.text for fact in found] == ["My name is Ann", "I prefer short answers"]
