@@ -50,8 +50,8 @@ class Edits:
         return Edits(
             summary=self.summary,
             covers=self.covers,
-            dropped=_joined([line for line in self.dropped if line not in put_in], out),
-            added=_joined([line for line in self.added if line not in out], put_in),
+            dropped=_changed(self.dropped, without=put_in, more=out, but=self.added),
+            added=_changed(self.added, without=out, more=put_in, but=self.dropped),
         )
 
     def on_state(self, rendered: str) -> str:
@@ -89,5 +89,9 @@ def _lines(text: str) -> list[str]:
     return [line for line in stripped if line and line != _CORRECTED]
 
 
-def _joined(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*old, *new]))
+def _changed(
+    lines: Sequence[str], *, without: Sequence[str], more: Sequence[str], but: Sequence[str]
+) -> tuple[str, ...]:
+    """Return lines less those taken back, and more, but for what only takes another edit back."""
+    kept = [line for line in lines if line not in without]
+    return tuple(dict.fromkeys([*kept, *(line for line in more if line not in but)]))

@@ -9,11 +9,12 @@ applied and no model is paid twice.
 from __future__ import annotations
 
 import inspect
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast
 
+from langgraph.runtime import get_runtime
 from langgraph.types import interrupt
 from psycopg.types.json import Jsonb
 
@@ -83,8 +84,7 @@ class Decision:
     state: str | None = None
 
 
-# The tasks of graphs taken up in this run of theirs; LangGraph gives each run a context of its own.
-_resumed: ContextVar[frozenset[str]] = ContextVar("langledger_resumed", default=frozenset())
+_MOST_TASKS = 1024  # remembered at once
 
 _Answer: TypeAlias = Decision | Mapping[str, Any] | str | bool
 Reviewer: TypeAlias = Callable[[CompactionDraft], _Answer | Awaitable[_Answer]]
@@ -100,6 +100,8 @@ class Review:
     """
 
     reviewer: Reviewer | None = None
+    # The run of each task that was taken up last: a node may call its model several times in one.
+    _runs: OrderedDict[str, object] = field(default_factory=OrderedDict[str, object], compare=False)
 
     def resume(self, location: Location) -> Operation[str | None]:
         """Take up a graph's task where it waited for a person, once in each of its runs.
@@ -110,10 +112,8 @@ class Review:
         Returns:
             What set off the compaction that waits to be decided; None where none does.
         """
-        task = _task()
-        if self.reviewer is not None or not task or task in _resumed.get():
+        if self.reviewer is not None or not self._is_new_run(_task()):
             return None
-        _resumed.set(_resumed.get() | {task})
         reason = None
         for row in (yield from self._drafts(location)):
             if row["decided"]:
@@ -121,6 +121,17 @@ class Review:
             else:
                 reason = row["report"]["report"]["reason"]
         return reason
+
+    def _is_new_run(self, task: str) -> bool:
+        if not task:
+            return False
+        info = get_runtime().execution_info
+        this = (info.node_first_attempt_time, info.node_attempt) if info else None
+        known = self._runs.pop(task, None)
+        self._runs[task] = this
+        while len(self._runs) > _MOST_TASKS:
+            self._runs.popitem(last=False)
+        return known is None or known != this
 
     def held(self, location: Location) -> Operation[tuple[Cut, CompactionReport] | None]:
         """Return the compaction that was shown to a person and is not decided yet, or None."""

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import ModelRetryMiddleware
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -320,3 +321,19 @@ def test_an_edit_longer_than_what_it_stands_for_is_not_applied(ledger: Ledger) -
     graph.invoke({"messages": talk()}, CONFIG)
     assert len(model.sent[0]) == len(talk())
     assert ledger.compactions("t") == []
+
+
+def test_a_call_that_is_tried_again_asks_nobody_again(ledger: Ledger) -> None:
+    retry = ModelRetryMiddleware(max_retries=2, initial_delay=0, jitter=False)
+    model = ScriptedModel(script=[OSError("away"), OSError("away"), "It is dry."])
+    agent = create_agent(
+        model,
+        [],
+        middleware=[retry, ledger.middleware(window=WINDOW, review=True)],
+        checkpointer=InMemorySaver(),
+    )
+    assert draft_of(agent.invoke({"messages": talk()}, CONFIG))
+    result = agent.invoke(Command(resume=True), CONFIG)
+    assert result["messages"][-1].content == "It is dry."
+    assert len(model.sent) == 3
+    assert len(ledger.compactions("t")) == 1
