@@ -14,6 +14,8 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 EXPECTED = {
     "agent": r"(compacted: \d+ -> \d+ tokens\n){2,}files: 24 of 24 known\n.*: 50, .*\nentries: 50",
     "graph": r"nodes: llm, llm\.compaction\n.*\n.*: 60\n(compacted: \d+ -> \d+ tokens\n)+",
+    "memory": r"known of .*: I prefer tabs over spaces \(preference\)\n.*: billing .*8431.*\n"
+    r"by a number: \['billing'\]",
     "read_thread": r"new entries: 4, when sent again: 0\n(.*\n)+unchanged: True\n(.*\n)*"
     r"journal\.py: rename\nlast action: git mv log\.py journal\.py -> ok",
 }
