@@ -1,0 +1,75 @@
+"""A model call before it is made, and what it is to send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import BaseMessage, SystemMessage
+
+from langledger.compaction.brought import Brought
+from langledger.compaction.records import CompactionReport
+from langledger.compaction.session import View
+from langledger.compaction.shares import Shares
+from langledger.entries import Location
+
+__all__ = ["ModelCall", "Prepared"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """A call of the agent's model as it is about to be made.
+
+    Attributes:
+        location: The thread.
+        messages: Its whole history, oldest first.
+        system: The system message, where it is not among the messages.
+        tools: What the model is offered, as objects or schemas.
+        window: What the model takes in at most, in tokens.
+        reserved: Tokens kept free for its output.
+        model_name: Whose usage reports calibrate the count.
+        task_id: Task the messages belong to.
+        user_id: User the thread belongs to.
+        cwd: The agent's working directory, to which paths are made relative.
+        core: Core knowledge of the project, shown with the system message.
+        model: Gives what makes the call, its tools bound, for summaries on the agent's prefix.
+    """
+
+    location: Location
+    messages: Sequence[BaseMessage]
+    system: SystemMessage | None = None
+    tools: Sequence[Any] = ()
+    window: int
+    reserved: int = 0
+    model_name: str = ""
+    task_id: str | None = None
+    user_id: str | None = None
+    cwd: str | None = None
+    core: SystemMessage | None = None
+    model: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What the model is to be sent.
+
+    Attributes:
+        view: Its messages.
+        tokens: Expected size of the call, system and tools included.
+        counted: The same by our own counter, uncalibrated.
+        report: The compaction that was made, if one was.
+        warning: Why a compaction that was due was not made.
+        brought: What was recalled for this call, where that was due.
+        shares: What each part of the view takes.
+        debug: They are told whatever they are.
+    """
+
+    view: View
+    tokens: int
+    counted: int
+    report: CompactionReport | None = None
+    warning: str | None = None
+    brought: Brought | None = None
+    shares: Shares | None = None
+    debug: bool = False
