@@ -165,6 +165,8 @@ WITH requests AS (
 ), drafts AS (
     DELETE FROM {schema}.compaction_draft
     WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+), recalled AS (
+    DELETE FROM {schema}.brought WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 )
 DELETE FROM {schema}.compaction WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 

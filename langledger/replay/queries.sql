@@ -24,6 +24,9 @@ WITH gone AS (
 ), requests AS (
     DELETE FROM {schema}.compaction_request r USING gone g
     WHERE r.tenant = g.tenant AND r.thread_key = g.thread_key
+), recalled AS (
+    DELETE FROM {schema}.brought b USING gone g
+    WHERE b.tenant = g.tenant AND b.thread_key = g.thread_key
 )
 SELECT tenant FROM gone
 
