@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from langchain_core.messages import BaseMessage
 
+from langledger.compaction.calls import ModelCall, Prepared
 from langledger.compaction.overflow import overflow_of, room_below
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.policy import Policy, Room
@@ -17,10 +18,11 @@ from langledger.compaction.recap import RecapWhen
 from langledger.compaction.records import applicable, note_recap
 from langledger.compaction.requests import answer_request, news_query, split_news
 from langledger.compaction.review import Review
-from langledger.compaction.session import Session, Sessions, View
+from langledger.compaction.session import Session, View
+from langledger.compaction.sessions import Sessions, follow
 from langledger.compaction.shares import labelled, shares_of
 from langledger.compaction.statekeeping import StateKeeping, with_core
-from langledger.compaction.step import ModelCall, Prepared, Step, follow
+from langledger.compaction.step import Step
 from langledger.compaction.summarise import Summariser
 from langledger.compaction.telemetry import announce_recap
 from langledger.compaction.triggers import Due

@@ -17,11 +17,11 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from psycopg.sql import SQL, Composed
 
 from langledger.compaction.brought import Brought, brought_message
+from langledger.compaction.calls import ModelCall, Prepared
 from langledger.compaction.longterm import LongTerm
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.records import multirange
 from langledger.compaction.session import Session
-from langledger.compaction.step import ModelCall, Prepared
 from langledger.database.queries import load_queries
 from langledger.entries import Location
 from langledger.entries.codec import storable

@@ -7,7 +7,6 @@ history than it knows (a fork, another branch, an edited message) it starts afre
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -37,7 +36,6 @@ from langledger.compaction.view import (
     shown,
     shown_messages,
 )
-from langledger.entries import Location
 from langledger.entries.ranges import Ranges
 from langledger.redaction import Redactor
 from langledger.state.edits import apply_event
@@ -46,10 +44,10 @@ from langledger.state.records import WorkingState
 from langledger.state.store import Event
 from langledger.tokens import count_message, count_text, usage_total
 
-__all__ = ["Session", "Sessions", "View"]
+__all__ = ["Session", "View"]
 
 # What lies outside these multiples of our own count is a misreport, not a measurement.
-_PLAUSIBLE_USAGE = (0.6, 5.0)
+_PLAUSIBLE_USAGE = 0.6, 5.0
 _OPENING = "[The conversation opens with the assistant.]"
 
 
@@ -173,14 +171,11 @@ class Session:
 
     def _follow_subjects(self, seen: int) -> None:
         self.subjects = Subjects(reads=self.reads_subjects)
-        settled = False
-        for item in self.tracked:
-            if item.seq > seen and not settled:
-                self.subjects.settle()
-                settled = True
+        for item in (item for item in self.tracked if item.seq <= seen):
             self.subjects.add(item)
-        if not settled:
-            self.subjects.settle()
+        self.subjects.settle()
+        for item in (item for item in self.tracked if item.seq > seen):
+            self.subjects.add(item)
 
     @property
     def state(self) -> WorkingState:
@@ -399,27 +394,5 @@ def _is_of_another(answer: BaseMessage, model: str) -> bool:
 
 
 def _opening() -> HumanMessage:
-    marked = {"langledger": {"origin": "opening"}}
-    return HumanMessage(_OPENING, id="langledger-opening", additional_kwargs=marked)
-
-
-class Sessions:
-    """The sessions a process keeps, the least recently used dropped first.
-
-    A session is taken out while a call uses it, so two calls on one thread never share one:
-    the second starts from the database.
-    """
-
-    def __init__(self, *, capacity: int = 256) -> None:
-        self._capacity = capacity
-        self._sessions: OrderedDict[Location, Session] = OrderedDict()
-
-    def take(self, location: Location) -> Session | None:
-        """Remove and return the thread's session, or None."""
-        return self._sessions.pop(location, None)
-
-    def put(self, location: Location, session: Session) -> None:
-        """Keep a session for the thread's next call."""
-        self._sessions[location] = session
-        while len(self._sessions) > self._capacity:
-            self._sessions.popitem(last=False)
+    marks = {"langledger": {"origin": "opening"}}
+    return HumanMessage(_OPENING, id="langledger-opening", additional_kwargs=marks)

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 
-from langledger.compaction.brought import Brought
+from langledger.compaction.calls import ModelCall, Prepared
 from langledger.compaction.handles import recent_files
 from langledger.compaction.material import Material
 from langledger.compaction.pins import Pin, Pinned, hidden_pins, pins_of, render_pins
 from langledger.compaction.policy import Choice, Policy, Room, candidates
 from langledger.compaction.prefix import Prefix
 from langledger.compaction.recap import RECAP_ASK, RecapWhen, asks_recap
-from langledger.compaction.records import CompactionReport, commit, cut_of, latest_query
+from langledger.compaction.records import CompactionReport, commit, latest_query
 from langledger.compaction.review import Review, revised
-from langledger.compaction.session import Session, View
-from langledger.compaction.shares import Shares
+from langledger.compaction.session import Session
+from langledger.compaction.sessions import follow
 from langledger.compaction.statekeeping import Around, StateKeeping
 from langledger.compaction.summarise import Summariser, Summary, summarise
 from langledger.compaction.triggers import Due
 from langledger.compaction.view import Cut, render_head
-from langledger.entries import Location
 from langledger.entries.ranges import Ranges
-from langledger.operations import Operation, Row, fetch
+from langledger.operations import Operation, fetch
 from langledger.tokens import count_text
 
-__all__ = ["ModelCall", "Prepared", "Step", "follow"]
+__all__ = ["Step"]
 
 # How often a compaction is offered again when writers on other branches of the thread are faster.
 _COMMIT_ATTEMPTS = 5
@@ -37,64 +36,6 @@ _HEAD_OVERHEAD = 150
 
 # The call with a compaction, and its report; or why there is none.
 _Made: TypeAlias = "tuple[Prepared, CompactionReport] | str"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCall:
-    """A call of the agent's model as it is about to be made.
-
-    Attributes:
-        location: The thread.
-        messages: Its whole history, oldest first.
-        system: The system message, where it is not among the messages.
-        tools: What the model is offered, as objects or schemas.
-        window: What the model takes in at most, in tokens.
-        reserved: Tokens kept free for its output.
-        model_name: Whose usage reports calibrate the count.
-        task_id: Task the messages belong to.
-        user_id: User the thread belongs to.
-        cwd: The agent's working directory, to which paths are made relative.
-        core: Core knowledge of the project, shown with the system message.
-        model: Gives what makes the call, its tools bound, for summaries on the agent's prefix.
-    """
-
-    location: Location
-    messages: Sequence[BaseMessage]
-    system: SystemMessage | None = None
-    tools: Sequence[Any] = ()
-    window: int
-    reserved: int = 0
-    model_name: str = ""
-    task_id: str | None = None
-    user_id: str | None = None
-    cwd: str | None = None
-    core: SystemMessage | None = None
-    model: Callable[[], Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What the model is to be sent.
-
-    Attributes:
-        view: Its messages.
-        tokens: Expected size of the call, system and tools included.
-        counted: The same by our own counter, uncalibrated.
-        report: The compaction that was made, if one was.
-        warning: Why a compaction that was due was not made.
-        brought: What was recalled for this call, where that was due.
-        shares: What each part of the view takes.
-        debug: They are told whatever they are.
-    """
-
-    view: View
-    tokens: int
-    counted: int
-    report: CompactionReport | None = None
-    warning: str | None = None
-    brought: Brought | None = None
-    shares: Shares | None = None
-    debug: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -448,19 +389,6 @@ class Step:
             rejected=summary.asked.rejected,
             recap="asked" if RECAP_ASK in cut.head else "",
         )
-
-
-def follow(session: Session, rows: Sequence[Row]) -> bool:
-    """Adopt a compaction that another process made, where it belongs here and does no less."""
-    present = set(session.present) if rows else set[int]()
-    for row in rows:
-        cut = cut_of(row)
-        session.highest = max(session.highest, cut.generation)
-        behind = session.cut is not None and cut.boundary < session.cut.boundary
-        if not behind and cut.applies_to(present, oldest=min(present, default=0)):
-            session.adopt(cut)
-            return True
-    return False
 
 
 def _without(sizes: dict[int, int], covered: Ranges) -> dict[int, int]:

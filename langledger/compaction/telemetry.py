@@ -9,9 +9,9 @@ from typing import Any
 from langgraph.config import get_stream_writer
 
 from langledger.compaction.brought import Brought
+from langledger.compaction.calls import Prepared
 from langledger.compaction.recap import Recap
 from langledger.compaction.shares import Shares
-from langledger.compaction.step import Prepared
 from langledger.telemetry import record_span
 
 __all__ = ["announce", "announce_recall", "announce_recap"]
