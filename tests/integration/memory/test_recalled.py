@@ -15,6 +15,7 @@ from langledger import Ledger
 from langledger.compaction.validity import provider_problems
 from langledger.database import Database
 from langledger.errors import EmbeddingError
+from langledger.operations import Query, fetch_all, run
 from langledger.recall import RECALLED, Embedder, Recall
 from tests.support.scripted import ScriptedModel
 
@@ -142,6 +143,16 @@ def test_it_can_be_switched_off(ledger: Ledger) -> None:
     talk = Talk(ledger, max_summary_tokens=100, recall=False)
     talk.forget_the_beginning()
     assert brought(talk.say(QUESTION)[0]) == []
+
+
+def test_a_deleted_thread_leaves_nothing_that_was_recalled(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=100)
+    talk.forget_the_beginning()
+    assert brought(talk.say(QUESTION)[0])
+    count = Query("SELECT count(*) AS n FROM {schema}.brought")
+    assert run(fetch_all(count), ledger.executor)[0][0]["n"] == 1
+    ledger.checkpointer().delete_thread("t1")
+    assert run(fetch_all(count), ledger.executor)[0][0]["n"] == 0
 
 
 class Failing(Recall):
