@@ -22,8 +22,11 @@ from langledger import (
     Entry,
     LangLedgerError,
     Ledger,
+    LedgerChatMemory,
     LedgerMiddleware,
+    LedgerRetriever,
     LedgerSaver,
+    LedgerStore,
     Recorded,
     WorkingState,
     insert_compaction,
@@ -60,6 +63,17 @@ async def awaits(messages: list[BaseMessage]) -> None:
         assert_type(await ledger.summary("t"), str)
         await ledger.compact("t")
         assert_type(ledger.middleware(), LedgerMiddleware)
+
+
+def memory(ledger: Ledger, state: dict[str, Any]) -> None:
+    assert_type(ledger.store(index={"dims": 3, "embed": "openai:x", "fields": ["a"]}), LedgerStore)
+    assert_type(ledger.chat_memory("alice", max_token_limit=500), LedgerChatMemory)
+    assert_type(ledger.chat_history("alice").messages, list[BaseMessage])
+    assert_type(ledger.retriever(k=3, filter={"role": "ai"}), LedgerRetriever)
+    assert_type(ledger.memory_node(user_id="ann").invoke(state), dict[str, Any])
+    for fact in ledger.facts("ann", query="tabs"):
+        assert_type(fact.text, str)
+    ledger.retriever(top_k=3)  # pyright: ignore[reportCallIssue]
 
 
 def agent(model: BaseChatModel, tools: list[BaseTool], ledger: Ledger) -> None:
