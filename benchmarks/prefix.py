@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TextIO
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from peers import LangMem, Ours, compactions_of, peers
@@ -137,13 +137,13 @@ def main() -> None:
                 if kind is LangMem:  # it keeps no state of its own between graph runs
                     continue
                 sides[name] = lambda kind=kind: kind(options.window)
-            for path in files:
+            for done, path in enumerate(files, 1):
                 for name, make in sides.items():
                     add(
                         totals.setdefault(name, Figures()), live(path, make, ledger, options.window)
                     )
-                print(path.stem[:60], file=sys.stderr, flush=True)
-    report(totals, len(files))
+                report(totals, done, sys.stderr)  # so far: a long run may be cut short
+    report(totals, len(files), sys.stdout)
 
 
 def add(total: Figures, one: Figures) -> None:
@@ -151,18 +151,21 @@ def add(total: Figures, one: Figures) -> None:
         setattr(total, name, getattr(total, name) + value)
 
 
-def report(totals: dict[str, Figures], sessions: int) -> None:
-    print(f"{sessions} sessions")
+def report(totals: dict[str, Figures], sessions: int, to: TextIO) -> None:
+    print(f"{sessions} sessions", file=to)
     print(
         "| | calls | compactions | views rewritten without one | prefix kept | tokens sent | "
-        "billed with a cache | over the window | sessions ended by an error |"
+        "billed with a cache | over the window | sessions ended by an error |",
+        file=to,
     )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|", file=to)
     for name, f in totals.items():
         print(
             f"| {name} | {f.calls:,} | {f.announced:,} | {f.broken:,} | "
             f"{100 * f.same / max(f.tokens, 1):.2f} % | {f.tokens / 1e6:.1f} M | "
-            f"{f.billed / 1e6:.2f} M | {f.over:,} | {f.failed} |"
+            f"{f.billed / 1e6:.2f} M | {f.over:,} | {f.failed} |",
+            file=to,
+            flush=True,
         )
 
 
