@@ -40,6 +40,7 @@ HIDDEN = RunnableConfig(tags=[TAG_NOSTREAM, "langledger:compaction"], callbacks=
 _MERGE = "Parts of one record, in order. Write them as one, dropping repetition, by the same rules."
 _END = "End of the transcript. Write the record now, by the rules above; continue nothing."
 _CARRY = "The record so far; carry over what still holds, with its numbers:"
+_NO_ROOM = re.compile(r"empty|only thinking|cut off")
 _SENTENCE_END = re.compile(r"[.!?。！？\]](?=\s)|\n")
 _WINDOW = 16_000  # of a model that does not tell its own
 _MOST_IN_PIECE = 100_000
@@ -100,7 +101,7 @@ class Writer:
         prompt: The instruction, without placeholders left but ``{messages}``.
         requests: What the user asked, for reference.
         sizes: How the window is divided.
-        max_output: The most tokens of an answer; a second try gets twice as many.
+        max_output: The most tokens of an answer; twice as many after one that was cut off.
         refs: The entries that an account may cite.
         said: What the user said, by entry.
         redactor: Takes secrets out of answers.
@@ -180,8 +181,9 @@ class Writer:
         """Return the first of two answers that can be used, or None."""
         body, reason = self._body(piece, record), None
         grounds = Grounds(source=f"{body}\n{self.prompt}", said=self.said)
-        for attempt in (1, 2):
-            model = for_summaries(self.model, max_output=self.max_output * attempt)
+        for _ in range(2):
+            room = 2 if reason is not None and _NO_ROOM.match(reason) else 1
+            model = for_summaries(self.model, max_output=self.max_output * room)
             if reason is not None and reason.startswith("error: "):
                 model = self.model  # the error may be of our settings
             answer = yield from self._answer(model, self._messages(body, reason))

@@ -75,8 +75,9 @@ def _wait(url: str, server: subprocess.Popen) -> None:
 def test_a_conversation_through_compactions(llm: ChatOpenAI, database: Database) -> None:
     ledger = Ledger(database)
     seen: list[list] = []
-    writer = llm.model_copy(update={"max_tokens": 300})
-    middleware = ledger.middleware(model=writer, max_summary_tokens=150, lookup=False)
+    middleware = ledger.middleware(
+        model=llm, max_summary_tokens=150, summary_output_tokens=200, lookup=False
+    )
     agent = create_agent(
         llm,
         [],
