@@ -178,6 +178,7 @@ def test_the_second_try_is_told_why_and_its_answer_is_used(ledger: Ledger) -> No
     writer = ScriptedModel(script=["", RECORD], max_tokens=100)
     head = compact(ledger.middleware(window=100_000, model=writer), session(12))
     assert "could not be used: empty" in str(writer.sent[1][-1].content)
+    assert writer.max_tokens == 100
     assert RECORD in head
     assert "partmaker" in head
     assert written(ledger)[-1].summariser == "model"
