@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langledger import Ledger
-from langledger.database import Database
+from langledger import AsyncLedger, Ledger
+from langledger.database import AsyncDatabase, Database
 from langledger.operations import fetch, run
 from langledger.state.records import WorkingState
 from langledger.state.world import differences, git_probe
@@ -157,3 +158,22 @@ def test_a_probe_that_fails_stops_nothing(ledger: Ledger) -> None:
     script = [*(edit(f"src/part_{n}.py") for n in range(16)), "Done."]
     talk(ledger, "t1", script, "Write all the parts.", world_probe=broken)
     assert ledger.compactions("t1")[0].world == []
+
+
+async def test_an_async_agent_publishes_and_is_read(async_database: AsyncDatabase) -> None:
+    ledger = AsyncLedger(async_database, tenant="acme", embeddings="off")
+    reader = ScriptedModel(
+        script=[
+            '{"items": [{"kind": "decision", "what": "Amounts in rappen", '
+            '"quote": "amounts are kept in rappen", "entry": 1}]}'
+        ]
+    )
+    middleware = ledger.middleware(window=4000, project="shop", state_model=reader)
+    agent = create_agent(ScriptedModel(script=["Fine."]), [], middleware=[middleware])
+    said = HumanMessage("They pay in francs, so amounts are kept in rappen.")
+    await agent.ainvoke({"messages": [said]}, {"configurable": {"thread_id": "t1"}})
+    await ledger.flush()
+    assert [d.what for d in (await ledger.state("t1")).decisions] == ["Amounts in rappen"]
+    rows = await ledger.team_state("shop", kind="decision")
+    assert [row["what"] for row in rows] == ["Amounts in rappen"]
+    await asyncio.to_thread(ledger.keeper.close)
