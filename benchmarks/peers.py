@@ -125,6 +125,7 @@ class DeepAgents:
         defaults: dict[str, Any] = {"trigger": ("fraction", 0.72), "keep": ("fraction", 0.10)}
         self.middleware = Deep(self.model, backend=backend, **(defaults | options))
         self.state: dict[str, Any] = {}
+        self.events = 0  # it compacts without asking the model where it leaves it nothing to read
 
     def view(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         sent: list[BaseMessage] = []
@@ -144,6 +145,7 @@ class DeepAgents:
         if isinstance(response, ExtendedModelResponse) and response.command is not None:
             update = dict(response.command.update or {})
             update.pop("messages", None)
+            self.events += "_summarization_event" in update
             self.state |= update
         return sent
 
@@ -174,7 +176,9 @@ class LangMem:
 
 def compactions_of(side: Any, ledger: Ledger) -> int:
     """How often a side has compacted."""
-    return len(ledger.compactions(side.thread)) if isinstance(side, Ours) else len(side.model.sent)
+    if isinstance(side, Ours):
+        return len(ledger.compactions(side.thread))
+    return side.events if isinstance(side, DeepAgents) else len(side.model.sent)
 
 
 def silent() -> Any:
