@@ -189,12 +189,16 @@ class Meter:
 
     def __init__(self, dsn: str, stack: ExitStack) -> None:
         self._connection = stack.enter_context(connect(dsn))
+        self._start = 0
+
+    def begin(self) -> None:
+        """Count from here: the schema is there, with nothing in it."""
         self._start = self._relations()
 
     def size(self) -> int:
         """Bytes of all tables with indexes and TOAST, after VACUUM, beyond the empty schema's."""
         self._connection.execute("VACUUM")
-        return self._relations()
+        return self._relations() - self._start
 
     def wal(self) -> int:
         row = self._connection.execute(
@@ -234,10 +238,12 @@ def _open(stack: ExitStack, dsn: str, name: str) -> Contender:
         )
         saver = PostgresSaver(pool)
         saver.setup()
+        meter.begin()
         cold = functools.partial(PostgresSaver, pool)
         return Contender(name, saver, delta, meter.size, meter.wal, cold, _name(database))
     opened = stack.enter_context(Database(database, min_size=1))
     opened.setup()
+    meter.begin()
     cold = functools.partial(LedgerSaver, opened)
     return Contender(name, cold(), delta, meter.size, meter.wal, cold, _name(database))
 
