@@ -165,9 +165,10 @@ def sizes(ledger: Ledger) -> dict[str, int]:
 def asked(ledger: Ledger, many: int) -> list[tuple[UUID, str]]:
     rows = sql(
         ledger,
-        "SELECT space, ref, body FROM {schema}.recall_unit TABLESAMPLE SYSTEM (%(share)s) "
-        "REPEATABLE (7) WHERE ref < 2000000 LIMIT %(n)s",
-        share=50,
+        "SELECT space, ref, body FROM {schema}.recall_unit "
+        "WHERE tenant = %(tenant)s AND ref %% %(step)s = 7 ORDER BY md5(ref::text) LIMIT %(n)s",
+        tenant=TENANT,
+        step=97,
         n=many * 3,
     )
     rng = random.Random(7)

@@ -114,11 +114,12 @@ def _query(
     common: Mapping[str, float] | None,
 ) -> tuple[Query, Question]:
     pool = max(_POOL, 2 * (request.offset + request.k) + 20)
-    known = [(common or {}).get(term, 0.0) for term in terms]
-    rows = [
-        n + (common or {}).get(CONTEXT + term, 0.0) for n, term in zip(known, terms, strict=True)
-    ]
-    searched = _selective(terms, rows) if common else None
+    often = common or {}
+    known = [often.get(term, 0.0) for term in terms]
+    searched = _selective(terms, often) if often else None
+    together = searched is not None and _rows(searched[0], often) > _ROWS
+    if together:  # all are common: only what has several of them is worth reading
+        searched = _rarest(terms, often)[:3]
     query = search_query(
         tenant,
         request,
@@ -127,6 +128,7 @@ def _query(
         pool=pool,
         known=known,
         searched=searched,
+        together=together,
         units=units,
     )
     return query, Question(terms, len(terms) - len(searched) if searched is not None else 0)
@@ -135,16 +137,31 @@ def _query(
 _ROWS = 2000  # read for their terms; the rest of a question's terms only ranks what these bring
 
 
-def _selective(terms: Sequence[str], known: Sequence[float]) -> list[str]:
-    """Return the rarest terms, as many as bring a bounded number of rows."""
+def _selective(terms: Sequence[str], often: Mapping[str, float]) -> list[str]:
+    """Return the rarest terms, as many as bring a bounded number of rows, one at least.
+
+    Args:
+        terms: Of the question.
+        often: How many units have a frequent term.
+    """
     chosen: list[str] = []
-    rows = 0.0
-    for count, term in sorted(zip(known, terms, strict=True)):
-        if chosen and rows + count > _ROWS:
+    total = 0.0
+    for term in _rarest(terms, often):
+        total += _rows(term, often)
+        if chosen and total > _ROWS:
             break
-        rows += count
         chosen.append(term)
     return chosen
+
+
+def _rarest(terms: Sequence[str], often: Mapping[str, float]) -> list[str]:
+    return sorted(terms, key=lambda t: (_rows(t, often), not is_whole(t), _by_length(t)))
+
+
+def _rows(term: str, often: Mapping[str, float]) -> float:
+    """Return how many units a term brings; one that is missing is rarer than any that is there."""
+    own = often.get(term)
+    return (min(often.values()) if own is None else own) + often.get(CONTEXT + term, 0.0)
 
 
 def _current(

@@ -49,6 +49,7 @@ def search_query(
     pool: int,
     known: Sequence[float] | None = None,
     searched: Sequence[str] | None = None,
+    together: bool = False,
     units: float | None = None,
 ) -> Query:
     """Return the statement ``search`` for a request.
@@ -61,6 +62,7 @@ def search_query(
         pool: Candidates of each arm.
         known: How many units are known to have each term; 0 where that is counted now.
         searched: The terms that a candidate must have one of; default: all.
+        together: It must have all of them.
         units: How many units the spaces hold, as far as known.
     """
     spaces = request.spaces
@@ -93,7 +95,8 @@ def search_query(
             **{f"c{place}": quoted(CONTEXT + term) for place, term in enumerate(terms)},
             "tenant": tenant,
             "spaces": list(spaces) if spaces is not None else None,
-            "any": _any(text for term in wanted for text in _both(term)),
+            "any": (" & " if together else " | ").join(f"({_any(_both(term))})" for term in wanted)
+            or quoted("="),
             "any_context": _any(CONTEXT + term for term in terms if not is_whole(term)),
             "any_whole": _any(term for term in terms if is_whole(term)),
             "known": list(known) if known is not None else [0.0] * len(terms),
