@@ -185,13 +185,16 @@ def draw(result: dict[str, Any], file: Path) -> None:
 
     figure, (bytes_, latency) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
     once = result["once"]
+    colours = {name: f"C{place}" for place, name in enumerate(result["busy"])}
     bytes_.plot(once.keys(), [n / 1e6 for n in once.values()], "k--", label="messages once")
     for name, sizes in result["sizes"].items():
         if any(sizes.values()):
-            bytes_.plot(sizes.keys(), [n / 1e6 for n in sizes.values()], "o-", label=name)
+            bytes_.plot(
+                sizes.keys(), [n / 1e6 for n in sizes.values()], "o-", c=colours[name], label=name
+            )
     for name, times in result["busy"].items():
         turns = range(5, len(times), max(1, len(times) // 40))
-        latency.plot(turns, [around(times, turn) for turn in turns], label=name)
+        latency.plot(turns, [around(times, turn) for turn in turns], c=colours[name], label=name)
     for axes, title in ((bytes_, "MB stored"), (latency, "processor milliseconds a turn")):
         axes.set(xscale="log", yscale="log", xlabel="turns", title=title)
         axes.grid(visible=True, which="both", alpha=0.2)
