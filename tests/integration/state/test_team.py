@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -162,12 +163,13 @@ def test_a_probe_that_fails_stops_nothing(ledger: Ledger) -> None:
 
 async def test_an_async_agent_publishes_and_is_read(async_database: AsyncDatabase) -> None:
     ledger = AsyncLedger(async_database, tenant="acme", embeddings="off")
-    reader = ScriptedModel(
-        script=[
-            '{"items": [{"kind": "decision", "what": "Amounts in rappen", '
-            '"quote": "amounts are kept in rappen", "entry": 1}]}'
-        ]
-    )
+    found = {
+        "kind": "decision",
+        "what": "Amounts in rappen",
+        "quote": "amounts are kept in rappen",
+        "entry": 1,
+    }
+    reader = ScriptedModel(script=[json.dumps({"items": [found]})])
     middleware = ledger.middleware(window=4000, project="shop", state_model=reader)
     agent = create_agent(ScriptedModel(script=["Fine."]), [], middleware=[middleware])
     said = HumanMessage("They pay in francs, so amounts are kept in rappen.")
