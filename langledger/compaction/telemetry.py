@@ -77,7 +77,7 @@ def announce_recall(brought: Brought, write: Callable[[Any], None] | None) -> No
     """Tell what was brought into a view unasked, or that it could not be looked for."""
     if brought.failed:
         logger.warning("the call goes ahead without recall: %s", "; ".join(brought.reasons))
-    if write is not None:
+    if write is not None and (brought.tokens or brought.failed):
         write({"langledger": {"recall": brought.as_event()}})
     record_span(
         "langledger.recall",

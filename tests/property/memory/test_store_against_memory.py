@@ -30,7 +30,7 @@ NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
 PREFIXES = st.lists(LABELS, max_size=2).map(tuple)
 KEYS = st.sampled_from(["1", "k", "k.1", "%", "\u6587"])
 TEXT = st.sampled_from(
-["", "red", "2024-01-02", "10", "NUL \x00", "half \ud800", "\ufdd0", "'; --"]
+    ["", "red", "2024-01-02", "10", "NUL \x00", "half \ud800", "\ufdd0", "'; --"]
 )
 NUMBERS = st.one_of(
     st.integers(-120, 120),
