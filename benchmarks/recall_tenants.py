@@ -47,7 +47,7 @@ def main() -> None:
     ) as ledger:
         texts = fill(ledger)
         rng = random.Random(3)
-        asked = [(rng.choice(list(texts)), f"question {n}") for n in range(ASKED)]
+        asked = [(rng.choice(list(texts)), f"question-q{n}") for n in range(ASKED)]
         truth = [nearest(model, texts[tenant], question) for tenant, question in asked]
         report("langledger", asked, truth, ours(ledger))
         for label, settings in (
