@@ -77,7 +77,7 @@ def labelled(view: View, session: Session) -> View:
 def _labelled(message: Any, entry: int | None, *, origin: str = "history") -> Any:
     given: BaseMessage = message
     known = given.additional_kwargs.get("langledger")
-    label = {"origin": origin} if known is None else dict(known)
+    label: dict[str, object] = {"origin": origin} if known is None else dict(known)
     if entry is not None:
         label["entry"] = entry
     marked = {**given.additional_kwargs, "langledger": label}
