@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from langledger.compaction.calls import ModelCall, Prepared
 from langledger.compaction.overflow import overflow_of, room_below
@@ -215,6 +215,9 @@ class Compactor:
         session.extend(call.messages, _track(recorded.entry_ids, new, sizes))
         compactions, session.asked = split_news(recorded.also)
         follow(session, compactions)
+        elsewhere = recorded.added < len(new) and any(isinstance(m, AIMessage) for m in new)
+        if elsewhere and self.recaller is not None:  # another process had a turn of its own
+            yield from self.recaller.restore(call, session)
         return session
 
     def _open(self, call: ModelCall) -> Operation[Session]:

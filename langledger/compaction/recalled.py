@@ -79,14 +79,15 @@ class Recaller:
             return prepared
         started = time.perf_counter()
         hidden, known = session.hidden, ()
+        shown = _shown_beside(session, request.seq)
         try:
             if self.long_term is not None and call.user_id is not None:
-                known = yield from self._known(call, call.user_id, session, request)
+                known = yield from self._known(call, call.user_id, session, request, shown)
             if not len(hidden) and not known:
                 session.recalled_for = request.seq
                 return prepared
             room = self._room(call, prepared)
-            text, brought = yield from self._find(call, hidden, request, room, known)
+            text, brought = yield from self._find(call, hidden, request, room, known, shown=shown)
             yield from self._keep(call, session, request.seq, text)
         except Exception as error:  # a search must not cost the user the answer
             if not isinstance(error, LangLedgerError):
@@ -140,7 +141,7 @@ class Recaller:
         return min(self.max_tokens, usable // 10, int(usable * _FULL) - prepared.tokens)
 
     def _known(
-        self, call: ModelCall, user_id: str, session: Session, request: Tracked
+        self, call: ModelCall, user_id: str, session: Session, request: Tracked, shown: str
     ) -> Operation[Sequence[str]]:
         """Learn from the user's message, and return what bears on it and is not in view."""
         if self.long_term is None:
@@ -155,10 +156,7 @@ class Recaller:
             opening=session.first_request is request,
             thread_id=thread_id,
         )
-        shown_now = "\n".join(
-            message.text for seq, message in session.brought.items() if seq != request.seq
-        )
-        return [line for line in lines if line not in shown_now]
+        return [line for line in lines if line not in shown]
 
     def _find(
         self,
@@ -167,6 +165,8 @@ class Recaller:
         request: Tracked,
         room: int,
         known: Sequence[str] = (),
+        *,
+        shown: str = "",
     ) -> Operation[tuple[str, Brought]]:
         query = request.message.text
         nothing = Brought(message=request.seq)
@@ -175,7 +175,7 @@ class Recaller:
         facts = _within(known, room)
         room -= sum(map(count_text, facts))
         hits, confidence, reasons = yield from self._search(call, hidden, query)
-        chosen = _fitting(hits, room)
+        chosen = _fitting([hit for hit in hits if not _stands_in(shown, hit)], room)
         lines = [*facts, *(_line(hit) for hit in sorted(chosen, key=_place))]
         if not lines:
             return "", replace(nothing, confidence=confidence, reasons=reasons)
@@ -230,6 +230,18 @@ def keep_brought(location: Location, seq: int, body: str) -> Operation[None]:
         yield from fetch(_queries["bring"], **place, body=body)
     else:
         yield from fetch(_queries["unbring"], **place)
+
+
+def _shown_beside(session: Session, seq: int) -> str:
+    """Return what the view shows of what it hides: quoted at its head, or brought before."""
+    brought = (m.text for n, m in session.brought_in_view.items() if n != seq)
+    return "\n".join([session.cut.head if session.cut else "", *brought])
+
+
+def _stands_in(shown: str, hit: Hit) -> bool:
+    """Tell whether what was found stands in a text word for word, with its entry."""
+    quoted = hit.text.strip() in shown and re.search(rf"#{hit.entry_id}\b", shown)
+    return bool(quoted) or _line(hit) in shown
 
 
 def _fitting(hits: Sequence[Hit], room: int) -> list[Hit]:

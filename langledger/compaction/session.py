@@ -204,10 +204,10 @@ class Session:
         return self._head_tokens if self.cut is not None else (0, 0)
 
     @property
-    def brought_tokens(self) -> int:
-        """Size of what was recalled and is in view."""
+    def brought_in_view(self) -> dict[int, BaseMessage]:
+        """What was recalled and is in view, by the user's message it is shown before."""
         heads = {unit.head.seq for unit in self._units}
-        return sum(self.count(message) for seq, message in self.brought.items() if seq in heads)
+        return {seq: said for seq, said in self.brought.items() if seq in heads}
 
     @property
     def first_request(self) -> Tracked | None:

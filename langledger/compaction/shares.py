@@ -52,7 +52,7 @@ def shares_of(session: Session, view: View, room: Room, *, tools: int) -> Shares
     """
     request = session.newest_request
     newest = session.shown_tokens(request) if request is not None else 0
-    recalled = session.brought_tokens
+    recalled = sum(map(session.count, session.brought_in_view.values()))
     summary, state = session.head_tokens
     parts = {
         "system": room.fixed - tools,

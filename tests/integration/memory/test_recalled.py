@@ -126,6 +126,40 @@ def test_it_is_neither_recorded_nor_indexed_nor_in_the_state(ledger: Ledger) -> 
     assert [hit.entry_id for hit in hits if "4817" in hit.text] == [1]
 
 
+def test_what_the_view_shows_is_not_brought_again(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=100)
+    talk.forget_the_beginning()
+    for _ in range(3):
+        [view] = talk.say(QUESTION)
+    assert sum(f"#1 (human): {FACT}" in message.text for message in view) == 1
+
+
+def test_what_is_pinned_is_not_brought_too(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=100)
+    talk.forget_the_beginning()
+    ledger.pin("t1", entry_id=1)
+    [view] = talk.say(QUESTION)
+    assert FACT in view[0].text
+    assert not [at for at in brought(view) if FACT in view[at].text]
+
+
+def test_processes_that_take_turns_send_the_same_prefix(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=100)
+    talk.forget_the_beginning()
+    one = talk.agent
+    talk.start(ledger, max_summary_tokens=100)
+    talk.say("Hello there.")
+    other, talk.agent = talk.agent, one
+    [first] = talk.say(QUESTION)
+    assert brought(first)
+    talk.agent = other
+    [second] = talk.say("Thanks.")
+    assert second[: len(first)] == first
+    talk.agent = one
+    [third] = talk.say("Bye.")
+    assert third[: len(second)] == second
+
+
 @pytest.mark.parametrize("text", ["hi", "ok", "PHRASE_THAT_DOES_NOT_APPEAR_QQQQ", "go on"])
 def test_nothing_is_brought_where_nothing_bears_on_it(ledger: Ledger, text: str) -> None:
     talk = Talk(ledger, max_summary_tokens=100)
