@@ -92,11 +92,10 @@ class Compactor:
         call = replace(self._as_known(call), core=(yield from self.state.core(call.cwd)))
         if self.review is not None and below is None:
             force = (yield from self.review.resume(call.location)) or force
-        session = yield from self._session(call)
+        session, prepared = yield from self._looked_through(call, force)
         asked = session.asked
         if asked:
             force = force or "asked"
-        prepared = self._measure(call, session)
         for _ in range(_MOST_ROUNDS):
             due = Due(reason=force) if force else self._due(call, session, prepared)
             if due is None:
@@ -193,15 +192,29 @@ class Compactor:
             return call
         return replace(call, window=window, reserved=min(call.reserved, window // 2))
 
+    def _looked_through(
+        self, call: ModelCall, force: str | None
+    ) -> Operation[tuple[Session, Prepared]]:
+        """Return the session and its view; a history about to be compacted is looked through whole.
+
+        An edit in place that is not noticed yet would go into a summary unrecorded.
+        """
+        session = yield from self._session(call)
+        prepared = self._measure(call, session)
+        due = force or session.asked or self._due(call, session, prepared)
+        if due and not session.known.unchanged():
+            session = yield from self._reopen(call)
+            prepared = self._measure(call, session)
+        return session, prepared
+
     def _session(self, call: ModelCall) -> Operation[Session]:
         """Return the thread's session with every message of the call recorded and taken in."""
         session = self._sessions.take(call.location)
         new = session.new_part(call.messages) if session is not None else None
-        if session is None or new is None:
-            opened = yield from self._open(call)
-            if session is not None:  # what was reported so far was of another history
-                opened.usage_after = opened.last_seq
-            return opened
+        if session is None:
+            return (yield from self._open(call))
+        if new is None:
+            return (yield from self._reopen(call))
         sizes = self._sizes_of(new)
         recorded = yield from append(
             call.location,
@@ -219,6 +232,12 @@ class Compactor:
         if elsewhere and self.recaller is not None:  # another process had a turn of its own
             yield from self.recaller.restore(call, session)
         return session
+
+    def _reopen(self, call: ModelCall) -> Operation[Session]:
+        """Start a session anew where the history is another than was seen."""
+        opened = yield from self._open(call)
+        opened.usage_after = opened.last_seq  # what was reported so far was of that one
+        return opened
 
     def _open(self, call: ModelCall) -> Operation[Session]:
         """Start a session from the database: the thread is new here, or went another way."""

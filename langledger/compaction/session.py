@@ -78,7 +78,9 @@ class Session:
     reads_subjects: bool = False  # a trigger asks what the conversation is about
     asked: bool = False  # a compaction is wanted whatever the size
     highest: int = 0  # the newest compaction of the thread, whether it applies here or not
+    known: Known = field(default_factory=Known)
     tracked: list[Tracked] = field(default_factory=list[Tracked])
+    newest_request: Tracked | None = None  # what the user said last
     tasks: dict[int, str] = field(default_factory=dict[int, str])  # of the entries given one
     brought: dict[int, BaseMessage] = field(default_factory=dict[int, BaseMessage])
     recalled_for: int = 0  # the user's message that was last searched for
@@ -91,9 +93,9 @@ class Session:
     _usage_at: int | None = None
     _leading: int = 0  # system messages that open the history
     _fold: StateFold = field(init=False)
-    _known: Known = field(default_factory=Known)
     # All units in view but the newest, which may still grow, are rendered once.
     _units: list[Unit] = field(default_factory=list[Unit])
+    _heads: set[int] = field(default_factory=set[int])  # of the units
     _rendered: list[BaseMessage] = field(default_factory=list[BaseMessage])
     _rendered_tokens: int = 0
     _rendered_units: int = 0
@@ -106,11 +108,11 @@ class Session:
 
     def new_part(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage] | None:
         """Return the messages that follow what was seen, or None for another history."""
-        return self._known.new_part(messages)
+        return self.known.new_part(messages)
 
     def extend(self, messages: Sequence[BaseMessage], new: Sequence[Tracked]) -> None:
         """Take in messages that follow those seen."""
-        self._known.take(messages)
+        self.known.take(messages)
         for place, item in enumerate(new, len(self.tracked)):
             if isinstance(item.message, AIMessage) and usage_total(item.message) is not None:
                 self._usage_at = place
@@ -120,12 +122,16 @@ class Session:
         seen = self.cut.seen if self.cut else 0
         for item in new:
             self.subjects.add(item)
+            if is_request(item.message):
+                self.newest_request = item
             if item.seq > seen:
                 self._fold_in(item)
         visible = [item for item in new if self.cut is None or item.seq not in self.cut.covered]
         if self._units and not self._joins_older(visible):
             newest = self._units.pop()
-            self._units += units_of([*newest.members, *visible])
+            grown = units_of([*newest.members, *visible])
+            self._units += grown
+            self._heads.update(unit.head.seq for unit in grown)
         else:
             self._regroup()
         self._look_for_recap(new)
@@ -206,18 +212,12 @@ class Session:
     @property
     def brought_in_view(self) -> dict[int, BaseMessage]:
         """What was recalled and is in view, by the user's message it is shown before."""
-        heads = {unit.head.seq for unit in self._units}
-        return {seq: said for seq, said in self.brought.items() if seq in heads}
+        return {seq: said for seq, said in self.brought.items() if seq in self._heads}
 
     @property
     def first_request(self) -> Tracked | None:
         """What the user said first."""
         return next((item for item in self.tracked if is_request(item.message)), None)
-
-    @property
-    def newest_request(self) -> Tracked | None:
-        """What the user said last."""
-        return next((item for item in reversed(self.tracked) if is_request(item.message)), None)
 
     @property
     def hidden(self) -> Ranges:
@@ -347,6 +347,7 @@ class Session:
     def _regroup(self) -> None:
         covered = self.cut.covered if self.cut else ()
         self._units = units_of(item for item in self.tracked if item.seq not in covered)
+        self._heads = {unit.head.seq for unit in self._units}
         self._rendered, self._rendered_tokens, self._rendered_units = [], 0, 0
         self._systems = []
         if self.cut is not None:

@@ -105,10 +105,11 @@ def test_the_next_process_goes_on_from_the_same_view(dsn: str) -> None:
         after.script = [AIMessage("It was 17.25.")]
         agent.invoke({"messages": [HumanMessage("What was the value at S-1?")]}, CONFIG)
         assert second.compactions("stations") == compactions
-    # The last view, the answer to it, and the new question: nothing is sent anew.
+    # The last view, the answer to it, what bears on the question, and the question: nothing is
+    # sent anew.
     last = before.sent[-1]
     assert after.sent[0][: len(last)] == last
-    assert [message.text for message in after.sent[0][len(last) :]] == [
-        "All stations are measured.",
-        "What was the value at S-1?",
-    ]
+    answer, recalled, question = (message.text for message in after.sent[0][len(last) :])
+    assert answer == "All stations are measured."
+    assert "S-1: value 17.25" in recalled
+    assert question == "What was the value at S-1?"

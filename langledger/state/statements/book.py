@@ -124,6 +124,8 @@ class StatementBook:
             self._archive(self._state.statements(kind))
 
     def _archive(self, held: list[Statement]) -> None:
+        if len(held) <= MAX_FINISHED:  # the least of the limits
+            return
         shown = [s for s in held if not s.archived]
         finished = [s for s in shown if s.status != "active"]
         active = [s for s in shown if s.status == "active"]

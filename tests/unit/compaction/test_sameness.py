@@ -59,6 +59,46 @@ def test_an_edit_deep_in_a_long_history_is_noticed_by_turns() -> None:
         assert None in [seen.new_part(messages) for _ in range(20)]
 
 
+def test_a_text_changed_far_back_is_noticed_by_turns() -> None:
+    messages = history(2_000)
+    for place in (0, 1_200, 3_400):
+        seen = known(messages)
+        messages[place].content = f"edited {place}"
+        assert None in [seen.new_part(messages) for _ in range(16)]
+
+
+def test_any_edit_in_place_is_noticed_where_one_looks_through_all() -> None:
+    messages = history(2_000)
+    for place in (1, 1_201, 3_401):
+        seen = known(messages)
+        assert seen.unchanged()
+        messages[place].content[0]["text"] = f"edited {place}"
+        assert not seen.unchanged()
+
+
+def test_another_object_far_back_is_looked_into_at_once() -> None:
+    messages = history(2_000)
+    seen = known(messages)
+    given = list(messages)
+    given[1_201] = messages[1_201].model_copy(deep=True)
+    assert seen.new_part(given) == []
+    seen.take(given)
+    assert seen.new_part(given) == []
+    given[1_201] = HumanMessage("another")
+    assert seen.new_part(given) is None
+
+
+def test_the_turns_go_round_while_the_history_grows() -> None:
+    messages = history(1_000)
+    seen = known(messages)
+    for message in history(50):
+        messages.append(message)
+        assert seen.new_part(messages) == [message]
+        seen.take(messages)
+    messages[5].content[0]["text"] = "edited"
+    assert None in [seen.new_part(messages) for _ in range(40)]
+
+
 def test_an_edit_in_the_newest_is_noticed_at_once() -> None:
     messages = history(500)
     seen = known(messages)
