@@ -15,14 +15,13 @@ from itertools import chain
 from operator import attrgetter, is_
 from typing import Any, cast
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 __all__ = ["Known"]
 
-# Of so many messages each call compares texts, blocks and calls, and as many others by turns.
-_WIDE = 256
-# The same for what takes longer: a block's fields and a call's arguments.
-_DEEP = 64
+# Compared at each call, of contents, of calls, of lists and of dicts: so many of the newest, and
+# as many of the others by turns.
+_AT_ONCE = 256
 
 _content = attrgetter("content")
 _calls = attrgetter("tool_calls")
@@ -30,49 +29,45 @@ _calls = attrgetter("tool_calls")
 
 @dataclass(slots=True)
 class _Held:
-    """What can be changed in place, by message, and what it held when it was seen.
+    """Things of one kind that can be changed in place, and what they held when they were seen.
 
     Attributes:
         read: Gives what some of the things hold, one after the other.
-        at_once: Messages of which it is compared at each call, and again by turns.
     """
 
     read: Callable[[list[Any]], Iterable[Any]]
-    at_once: int
     _things: list[Any] = field(default_factory=list[Any])
     _values: list[Any] = field(default_factory=list[Any])
-    _ends: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])  # after each message
-    _next: int = 0  # the older message whose turn it is
+    _starts: list[int] = field(default_factory=lambda: [0])  # of each thing's values, and the end
+    _next: int = 0  # the older thing whose turn it is
 
-    def note(self, things: list[Any]) -> None:
-        """Take in what the next message has of them."""
-        self._things += things
-        self._values += self.read(things)
-        self._ends.append((len(self._things), len(self._values)))
+    def note(self, thing: Any) -> None:
+        """Take in the next one."""
+        self._things.append(thing)
+        self._values += self.read([thing])
+        self._starts.append(len(self._values))
 
     def unchanged(self, *, whole: bool) -> bool:
-        """Tell whether they hold what they held, of all messages or of those whose turn it is."""
-        messages = len(self._ends) - 1
-        if whole:
-            return self._same(0, messages)
-        older = max(messages - self.at_once, 0)
+        """Tell whether all of them hold what they held, or those whose turn it is."""
+        count = len(self._things)
+        older = 0 if whole else max(count - _AT_ONCE, 0)
         at = self._next if self._next < older else 0
-        self._next = min(at + self.at_once, older)
-        return self._same(older, messages) and self._same(at, self._next)
+        self._next = min(at + _AT_ONCE, older)
+        return self._same(older, count) and self._same(at, self._next)
 
     def _same(self, first: int, end: int) -> bool:
         # Comparing lists is several times as fast as going through them, and what is the same
         # object is not looked into.
-        (thing, value), (things, values) = self._ends[first], self._ends[end]
-        return list(self.read(self._things[thing:things])) == self._values[value:values]
+        then = self._values[self._starts[first] : self._starts[end]]
+        return list(self.read(self._things[first:end])) == then
 
 
 def _kinds() -> tuple[_Held, _Held, _Held, _Held]:
     return (
-        _Held(lambda messages: map(_content, messages), _WIDE),
-        _Held(lambda answers: map(_calls, answers), _WIDE),
-        _Held(chain.from_iterable, _WIDE),
-        _Held(lambda dicts: chain.from_iterable(map(_values, dicts)), _DEEP),
+        _Held(lambda messages: map(_content, messages)),
+        _Held(lambda answers: map(_calls, answers)),
+        _Held(chain.from_iterable),
+        _Held(lambda dicts: chain.from_iterable(map(_values, dicts))),
     )
 
 
@@ -98,7 +93,7 @@ class Known:
         return messages[known:]
 
     def unchanged(self, *, whole: bool = True) -> bool:
-        """Tell whether nothing was changed in place, in any message or those whose turn it is."""
+        """Tell whether nothing was changed in place, anywhere or in what has its turn."""
         return all(held.unchanged(whole=whole) for held in self._held)
 
     def take(self, messages: Sequence[BaseMessage]) -> None:
@@ -107,28 +102,26 @@ class Known:
             self.messages, self._held, self._given_others = [], _kinds(), False
         new = messages[len(self.messages) :]
         self.messages += new
-        contents, calls, lists, dicts = self._held
         for message in new:
-            contents.note([message])
-            calls.note([message] if hasattr(message, "tool_calls") else [])
-            within = _containers(message)
-            lists.note([held for held in within if isinstance(held, list)])
-            dicts.note([held for held in within if isinstance(held, dict)])
+            self._note(message)
+
+    def _note(self, message: BaseMessage) -> None:
+        contents, calls, lists, dicts = self._held
+        contents.note(message)
+        if isinstance(message, AIMessage):
+            calls.note(message)
+        waiting: list[Any] = [message.content, getattr(message, "tool_calls", None)]
+        waiting.append(message.additional_kwargs)
+        for value in waiting:  # grows as it is gone through
+            if isinstance(value, dict):
+                dicts.note(value)
+                waiting += cast("dict[Any, Any]", value).values()
+            elif isinstance(value, list):
+                lists.note(value)
+                waiting += cast("list[Any]", value)
 
 
 _values = cast("Any", dict).values
-
-
-def _containers(message: BaseMessage) -> list[Any]:
-    """Return each dict and list within a message."""
-    waiting: list[Any] = [message.content, getattr(message, "tool_calls", None)]
-    waiting.append(message.additional_kwargs)
-    for value in waiting:  # grows as it is gone through
-        if isinstance(value, dict):
-            waiting += cast("dict[Any, Any]", value).values()
-        elif isinstance(value, list):
-            waiting += cast("list[Any]", value)
-    return waiting
 
 
 def _same(new: BaseMessage, old: BaseMessage) -> bool:
