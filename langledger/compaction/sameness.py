@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -84,13 +84,18 @@ class Known:
         known = len(self.messages)
         if len(messages) < known:
             return None
-        given = messages[:known]
-        self._given_others = not all(map(is_, given, self.messages))
+        given = list(messages[:known])
+        self._given_others = not self._are_same(given)
         if not self.unchanged(whole=self._given_others):
             return None
         if self._given_others and not all(map(_same, given, self.messages)):
             return None
         return messages[known:]
+
+    def _are_same(self, given: list[BaseMessage]) -> bool:
+        # Lists of the same objects are compared in no time, those of copies slowly; where the
+        # newest is the same object, the others are too, or hardly any is another.
+        return not given or (given[-1] is self.messages[-1] and given == self.messages)
 
     def unchanged(self, *, whole: bool = True) -> bool:
         """Tell whether nothing was changed in place, anywhere or in what has its turn."""

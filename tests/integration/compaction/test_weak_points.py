@@ -107,6 +107,22 @@ def test_an_edit_in_place_far_back_is_noticed(database: Database, change: Any) -
     assert run(entries.count(AT), database) == before + 1
 
 
+def test_no_compaction_is_made_of_a_history_with_an_edit_unnoticed(database: Database) -> None:
+    compactor = compactor_of(can_look_up=True)
+    messages: list[BaseMessage] = [HumanMessage(f"more {n}", id=f"m{n}") for n in range(900)]
+    call = ModelCall(location=AT, messages=messages, window=100_000)
+    run(compactor.prepare(call), database)
+    messages[450].content = "edited"
+    run(compactor.prepare(call), database)
+    assert run(entries.count(AT), database) == 900  # its turn is yet to come
+    prepared = run(compactor.prepare(call, force="asked"), database)
+    assert prepared.report is not None
+    assert run(entries.count(AT), database) == 901
+    for _ in range(4):  # the compaction is of the history as it is, and holds
+        assert run(compactor.prepare(call), database).view.messages == prepared.view.messages
+    assert len(Ledger(database).compactions("t")) == 1
+
+
 def test_the_state_after_many_compactions_is_read_from_one(database: Database) -> None:
     ledger = Ledger(database)
     compactor = compactor_of(can_look_up=True)

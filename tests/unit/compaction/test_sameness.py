@@ -84,6 +84,8 @@ def test_another_object_far_back_is_looked_into_at_once() -> None:
     assert seen.new_part(given) == []
     seen.take(given)
     assert seen.new_part(given) == []
+    given[1_201].content[0]["text"] = "edited"
+    assert seen.new_part(given) is None
     given[1_201] = HumanMessage("another")
     assert seen.new_part(given) is None
 
