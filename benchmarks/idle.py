@@ -2,9 +2,10 @@
 
     python benchmarks/idle.py [--database-url DSN] [--calls 200]
 
-A thread of so many messages gets one more, then the view is prepared as before any model call.
-Given are the median and the 95th percentile of the check itself, in processor time, so that other
-work on the machine does not count, and by the clock with the round trip that records the message.
+A thread of so many messages gets one more of the user, or a tool call and its result, then the
+view is prepared as before any model call. Given are the median and the 95th percentile of the
+check itself, in processor time, so that other work on the machine does not count, and by the
+clock with the round trip that records the message.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -46,22 +48,33 @@ class Timed:
         return await self.inner.aexecute(batch)
 
 
+def asked(n: int) -> list[BaseMessage]:
+    return [HumanMessage(f"Go on {n}.", id=f"go{n}")]
+
+
+def worked(n: int) -> list[BaseMessage]:
+    call = {"name": "bash", "args": {"command": f"pytest tests/test_{n}.py"}, "id": f"c{n}"}
+    text = [{"type": "text", "text": "I run the test."}, {"type": "tool_use", **call}]
+    result = ToolMessage("12 passed in 0.3 s\n" * 3, tool_call_id=f"c{n}", id=f"t{n}")
+    return [AIMessage(text, tool_calls=[call], id=f"a{n}"), result]
+
+
 def history(size: int) -> list[BaseMessage]:
     messages: list[BaseMessage] = [HumanMessage("Write the files.", id="h")]
     for n in range(size // 2):
-        call = {"name": "bash", "args": {"command": f"pytest tests/test_{n}.py"}, "id": f"c{n}"}
-        text = [{"type": "text", "text": "I run the test."}, {"type": "tool_use", **call}]
-        messages.append(AIMessage(text, tool_calls=[call], id=f"a{n}"))
-        messages.append(ToolMessage("12 passed in 0.3 s\n" * 3, tool_call_id=f"c{n}", id=f"t{n}"))
+        messages += worked(n)
     return messages
 
 
-def ours(ledger: Ledger, size: int, calls: int) -> tuple[list[float], list[float]]:
+def ours(
+    ledger: Ledger, size: int, calls: int, added: Callable[[int], list[BaseMessage]]
+) -> tuple[list[float], list[float]]:
     compactor, messages = compactor_of(can_look_up=True), history(size)
-    location, timed = Location("bench", f"idle-{size}"), Timed(ledger.executor)
+    location = Location("bench", f"idle-{size}-{added.__name__}")
+    timed = Timed(ledger.executor)
     checks, totals = [], []
-    for n in range(calls + 5):
-        messages.append(HumanMessage(f"Go on {n}.", id=f"go{n}"))
+    for n in range(size, size + calls + 5):
+        messages += added(n)
         timed.seconds = 0.0
         started, busy = time.perf_counter(), time.thread_time()
         call = ModelCall(location=location, messages=messages, window=WINDOW)
@@ -93,20 +106,19 @@ def main() -> None:
     options = parser.parse_args()
     found = peers()
     print(f"ms, median / 95th percentile of {options.calls} calls")
-    print(f"| messages | check | with recording | {' | '.join(found)} |")
-    print(f"|---|---|---|{'---|' * len(found)}")
+    print(f"| messages | check | with recording | check, a tool's turn | {' | '.join(found)} |")
+    print(f"|---|---|---|---|{'---|' * len(found)}")
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o711)  # run by root, the embedded server is another user
         data_dir = None if options.database_url else Path(folder) / "data"
         with Ledger.from_conn_string(options.database_url, data_dir=data_dir) as ledger:
             for size in SIZES:
-                checks, totals = ours(ledger, size, options.calls)
+                checks, totals = ours(ledger, size, options.calls, asked)
+                turns, _ = ours(ledger, size, options.calls, worked)
                 few = max(options.calls // max(size // 100, 1), 5)
                 cells = [shown(theirs(kind, size, few)) for kind in found.values()]
-                print(
-                    f"| {size:,} | {shown(checks)} | {shown(totals)} | {' | '.join(cells)} |",
-                    flush=True,
-                )
+                cells = [shown(checks), shown(totals), shown(turns), *cells]
+                print(f"| {size:,} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
