@@ -175,7 +175,7 @@ class Recaller:
         facts = _within(known, room)
         room -= sum(map(count_text, facts))
         hits, confidence, reasons = yield from self._search(call, hidden, query)
-        chosen = _fitting([hit for hit in hits if not _stands_in(shown, hit)], room)
+        chosen = [hit for hit in _fitting(hits, room) if not _stands_in(shown, hit)]
         lines = [*facts, *(_line(hit) for hit in sorted(chosen, key=_place))]
         if not lines:
             return "", replace(nothing, confidence=confidence, reasons=reasons)

@@ -132,6 +132,7 @@ def test_what_the_view_shows_is_not_brought_again(ledger: Ledger) -> None:
     for _ in range(3):
         [view] = talk.say(QUESTION)
     assert sum(f"#1 (human): {FACT}" in message.text for message in view) == 1
+    assert len(brought(view)) == 1  # and nothing worse in its place
 
 
 def test_what_is_pinned_is_not_brought_too(ledger: Ledger) -> None:
