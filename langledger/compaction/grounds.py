@@ -44,12 +44,15 @@ _NO_CONSENT = re.compile(
     re.IGNORECASE,
 )
 _AFFIRMS = re.compile(
-    r"\b(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go ahead|approv\w*|confirm\w*|agreed?|do it|do that"
+    r"(?<!not )(?<!n't )(?<!never )\b(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go ahead|approv\w*"
+    r"|confirm\w*|agreed?|do it|do that"
     r"|please do|proceed|fine|allow\w*|permi\w+|lgtm|sounds good|looks good|go for it|correct|right"
     r"|exactly|perfect|continue|great|good|y|authori[sz]\w*|accept\w*)\b"
-    r"|同意|可以|好|行|批准|确认|授权|允许|没问题|继续|对|是的|嗯",
+    r"|(?<![不没未别])(?:同意|可以|好|行|批准|确认|授权|允许|没问题|继续|对|是的|嗯)",
     re.IGNORECASE,
 )
+_CLAUSE = re.compile(r"[.!?;,]\s|[。！？；，]")
+_FORBIDS = re.compile(r"\b(?:not|never|no|without)\b|n't\b|不|别|禁止|勿")
 _REF = re.compile(r"#(\d{1,18})")
 _ELLIPSIS = re.compile(r"\s*(?:…|\.{3}|\[(?:…|\.{3})\])\s*")
 _WORD = re.compile(r"[a-z0-9_]{4,}|[一-鿿]{2}")
@@ -60,8 +63,8 @@ _COMMON = frozenset(
     | {"用户", "同意", "批准", "确认", "授权", "允许", "许可"}
 )
 _FILE = re.compile(
-    r"(?<![\w/.@:*{-])((?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.(?:py|pyi|tsx?|jsx?|mjs|go|rs|java|kt|swift"
-    r"|c|h|cc|cpp|hpp|cs|rb|php|sql|md|rst|json|ya?ml|toml|sh|css|scss|html|vue|svelte|txt|cfg|ini"
+    r"(?<![\w/.@:*{-])((?:(?<![^\s\"'`(\[一-鿿，：、])/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*"
+    r"\.(?:py|pyi|tsx?|jsx?|mjs|go|rs|java|kt|swift|c|h|cc|cpp|hpp|cs|rb|php|sql|md|rst|json|ya?ml|toml|sh|css|scss|html|vue|svelte|txt|cfg|ini"
     r"|lock|xml|proto|ipynb|tf|gradle|env))(?![\w*{-])(?!/)",
     re.ASCII,
 )
@@ -110,13 +113,15 @@ class Grounds:
         return all(any(part in said for said in self._said.values()) for part in parts)
 
     def _was_given(self, claim: str) -> bool:
-        """Whether a message of the user agrees, or is about the same."""
+        """Whether a message of the user agrees, or asks for the same."""
         cited = {int(number) for number in _REF.findall(claim)}
         if cited and not cited & self._said.keys():
             return False
         asked = cited & self._said.keys() or self._said.keys()
         about = _content(claim)
-        return any(_AFFIRMS.search(self._said[s]) or about & _content(self._said[s]) for s in asked)
+        return any(
+            _AFFIRMS.search(self._said[seq]) or _asks_for(self._said[seq], about) for seq in asked
+        )
 
     def _occurs(self, name: str) -> bool:
         low = name.lower().rstrip("().,:;")
@@ -137,6 +142,12 @@ def _plain(text: str) -> str:
 def _says_much(part: str) -> bool:
     """Whether a quote is more than a name."""
     return len(part.split()) >= 3 or sum("一" <= char <= "鿿" for char in part) >= 5
+
+
+def _asks_for(said: str, about: set[str]) -> bool:
+    """Whether a clause is about something without forbidding it."""
+    clauses = _CLAUSE.split(said)
+    return any(about & _content(clause) and not _FORBIDS.search(clause) for clause in clauses)
 
 
 def _user_quotes(text: str) -> Iterator[str]:
