@@ -11,7 +11,7 @@ from langgraph.checkpoint.serde.types import (
 from langgraph.types import Overwrite, Send
 
 from langledger.checkpoint.sealing import Sealing
-from langledger.checkpoint.tree import Node, Tag, expanded
+from langledger.checkpoint.tree import FIRST_VALUE, Node, Tag, expanded
 from langledger.errors import SerializationError
 
 __all__ = ["Decoder", "Shelf"]
@@ -38,6 +38,7 @@ class Decoder:
         self._forms: dict[int, Callable[[list[Any]], Any]] = {
             Tag.LEAF: self._leaf,
             Tag.ROW: lambda rest: shelf.value(rest[0]),
+            Tag.VALUE: lambda rest: shelf.value(FIRST_VALUE + rest[0]),
             Tag.MESSAGES: lambda rest: [shelf.message(r, bare=False) for r in expanded(rest)],
             Tag.BARE: lambda rest: [shelf.message(r, bare=True) for r in expanded(rest)],
             Tag.MESSAGE: lambda rest: shelf.message(rest[0], bare=False),

@@ -23,7 +23,7 @@ from langgraph.types import Overwrite, Send
 
 from langledger.checkpoint.cache import Stage
 from langledger.checkpoint.sealing import Sealing
-from langledger.checkpoint.tree import Node, Tag, add_to_run
+from langledger.checkpoint.tree import Node, Tag, add_to_run, row
 from langledger.entries.codec import has_lone_surrogate
 
 __all__ = ["SAID_CLASSES", "Encoder", "Intake"]
@@ -146,7 +146,7 @@ class Encoder:
         return [Tag.LEAF, payload] if kind == "msgpack" else [Tag.LEAF, payload, kind]
 
     def _row(self, small: _Small) -> Node:
-        return [Tag.ROW, self._intake.value(small.value, small.kind, small.payload)]
+        return row(self._intake.value(small.value, small.kind, small.payload))
 
     def _list(self, values: list[Any]) -> _Visited:
         if len(values) > _NUMBERS and all(type(value) in _NUMERIC for value in values):

@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from langledger.checkpoint.cache import Known, Located, Stage, StoredItem, ThreadItems
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.snapshots import Handle, Snapshot, handle_of, snapshot_of
-from langledger.checkpoint.tree import Node, Tag
+from langledger.checkpoint.tree import Node, row
 from langledger.entries.codec import compress, split_id
 
 __all__ = ["Gathered", "NewItem"]
@@ -98,9 +98,9 @@ class Gathered:
         digest = self._sealing.digest(kind, payload)
         located = self._items.located.get((digest, None))
         if located is not None:
-            return [Tag.ROW, located.seq]
+            return row(located.seq)
         stored = _VALUE if self._sealing.is_open else self._sealing.message_kind
-        return [Tag.ROW, self._add(NewItem(stored, digest, None, None, compress(kind, payload)))]
+        return row(self._add(NewItem(stored, digest, None, None, compress(kind, payload))))
 
     def batches(self, *, items: int, size: int) -> Iterator[list[NewItem]]:
         """Iterate over the new entries in batches of bounded number and bytes."""

@@ -176,8 +176,8 @@ DELETE FROM {schema}.thread WHERE tenant = %(tenant)s AND thread_key = %(thread_
 -- name: copy
 -- Everything of a thread, unless the target is there already.
 WITH made AS (
-    INSERT INTO {schema}.thread (tenant, thread_key, thread_id, next_seq, user_id, metadata)
-    SELECT tenant, %(target_key)s, %(target_id)s, next_seq, user_id, metadata
+    INSERT INTO {schema}.thread (tenant, thread_key, thread_id, next_seq, next_value, user_id, metadata)
+    SELECT tenant, %(target_key)s, %(target_id)s, next_seq, next_value, user_id, metadata
     FROM {schema}.thread WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
     ON CONFLICT (tenant, thread_key) DO NOTHING
     RETURNING thread_key

@@ -13,9 +13,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, TypeAlias, cast
 
-__all__ = ["Node", "Tag", "add_to_run", "expanded", "map_leaves", "references", "resolve"]
+__all__ = [
+    "FIRST_VALUE",
+    "Node",
+    "Tag",
+    "add_to_run",
+    "expanded",
+    "map_leaves",
+    "references",
+    "resolve",
+    "row",
+]
 
 Node: TypeAlias = Any
+
+# The seq of the first entry that is no message (migration 0001).
+FIRST_VALUE = 1 << 30
 
 
 class Tag(IntEnum):
@@ -34,6 +47,7 @@ class Tag(IntEnum):
     SNAPSHOT = 10  # node: LangGraph's _DeltaSnapshot
     SEND = 11  # node, node, node: Send's target, argument and timeout
     OVERWRITE = 12  # node: Overwrite
+    VALUE = 13  # seq less FIRST_VALUE: a ROW that is stored, in fewer bytes
 
 
 _RUNS = (Tag.MESSAGES, Tag.BARE)
@@ -60,6 +74,13 @@ def expanded(run: Sequence[int]) -> Iterator[int]:
         yield from range(start, start + count) if start > 0 else range(start, start - count, -1)
 
 
+def row(reference: int) -> Node:
+    """Return the node of a serialised value in an entry."""
+    if reference < FIRST_VALUE:
+        return [Tag.ROW, reference]
+    return [Tag.VALUE, reference - FIRST_VALUE]
+
+
 def references(node: Node) -> Iterator[tuple[int, int]]:
     """Iterate over the runs ``(reference, count)`` that a node is made of."""
     tag, rest = _opened(node)
@@ -67,6 +88,8 @@ def references(node: Node) -> Iterator[tuple[int, int]]:
         yield from _pairs(rest)
     elif tag in _SINGLE:
         yield rest[0], 1
+    elif tag == Tag.VALUE:
+        yield FIRST_VALUE + rest[0], 1
     else:
         for child in _children(tag, rest):
             yield from references(child)
@@ -85,7 +108,9 @@ def resolve(node: Node, seqs: Sequence[int]) -> Node:
                     add_to_run(run, seqs[place])
         return [tag, *run]
     if tag in _SINGLE:
-        return [tag, rest[0] if rest[0] > 0 else seqs[-1 - rest[0]], *rest[1:]]
+        given = cast("int", rest[0])
+        reference = given if given > 0 else seqs[-1 - given]
+        return row(reference) if tag == Tag.ROW else [tag, reference, *rest[1:]]
     return _rebuilt(node, lambda child: resolve(child, seqs))
 
 
@@ -111,7 +136,7 @@ def _opened(node: Node) -> tuple[int | None, list[Any]]:
 def _children(tag: int | None, rest: list[Any]) -> list[Node]:
     if tag == Tag.DICT:
         return rest[1::2]
-    return [] if tag in (None, Tag.LEAF, *_RUNS, *_SINGLE) else rest
+    return [] if tag in (None, Tag.LEAF, Tag.VALUE, *_RUNS, *_SINGLE) else rest
 
 
 def _rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:

@@ -6,10 +6,12 @@ WITH done AS (
                      WHERE s.tenant = %(tenant)s AND s.space = %(space)s), '{}') AS done
 ), todo AS (
     SELECT e.seq, e.kind
-    FROM done, unnest('{[1,)}'::int8multirange - done.done) AS r (r)
+    FROM done
+    JOIN {schema}.thread t ON t.tenant = %(tenant)s AND t.thread_key = %(space)s,
+         unnest(int8multirange(int8range(1, t.next_seq)) - done.done) AS r (r)
     JOIN {schema}.entry e
       ON e.tenant = %(tenant)s AND e.thread_key = %(space)s
-     AND e.seq >= lower(r.r) AND (upper_inf(r.r) OR e.seq < upper(r.r))
+     AND e.seq >= lower(r.r) AND e.seq < upper(r.r)
 ), page AS (
     SELECT seq FROM todo WHERE kind = 'message' ORDER BY seq LIMIT %(limit)s
 ), reach AS (

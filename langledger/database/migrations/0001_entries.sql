@@ -8,7 +8,8 @@ CREATE TABLE thread (
     tenant      text        NOT NULL,
     thread_key  uuid        NOT NULL,
     thread_id   text        NOT NULL,
-    next_seq    bigint      NOT NULL DEFAULT 1,  -- the seq the next entry gets
+    next_seq    bigint      NOT NULL DEFAULT 1,  -- the seq the next message gets
+    next_value  bigint      NOT NULL DEFAULT 1 << 30,  -- the seq any other entry gets
     -- Changes when entries are deleted: whoever remembers a seq must know that it still means the
     -- same. It starts from the clock, so that a thread made anew never repeats an old one's.
     generation  bigint      NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1e6)::bigint,
@@ -28,6 +29,10 @@ CREATE TABLE thread (
 --      'sealed'   a piece or message of a checkpointer that encrypts
 --
 -- kind 'reply' is given for what a task wrote without id: a 'draft' if nothing has its content.
+--
+-- Messages are numbered from 1, everything else (which has no role) from 2^30: a value that changes
+-- between two messages does not part them, so that a list of messages, whatever else a graph holds,
+-- stays the few runs of seqs that checkpoints, compactions and the index of recall write down.
 --
 -- (digest, occurrence) identifies the content, message_id left out of it: occurrence tells apart
 -- equal messages with different ids, or equal messages without id at different places.
@@ -68,16 +73,18 @@ LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     item     record;
     held     record;
-    upcoming bigint;
-    initial  bigint;
+    first    record;
+    messages bigint;  -- the seqs that the next ones get
+    others   bigint;
 BEGIN
-    SELECT next_seq INTO initial FROM thread
+    SELECT next_seq, next_value INTO first FROM thread
     WHERE tenant = p_tenant AND thread_key = p_thread_key;
-    upcoming := initial;
+    messages := first.next_seq;
+    others := first.next_value;
     -- Reading a row of a full page makes PostgreSQL clear it of dead versions (of drafts that became
     -- messages) while new rows still go there.
     PERFORM FROM entry
-    WHERE tenant = p_tenant AND thread_key = p_thread_key AND seq = initial - 1 AND body IS NOT NULL;
+    WHERE tenant = p_tenant AND thread_key = p_thread_key AND seq = messages - 1 AND body IS NOT NULL;
     FOR item IN
         SELECT * FROM unnest(p_kinds, p_digests, p_places, p_message_ids, p_roles, p_tokens,
                              p_metadata, p_bodies) WITH ORDINALITY
@@ -92,9 +99,16 @@ BEGIN
         ORDER BY e.message_id IS NOT DISTINCT FROM item.message_id DESC, e.occurrence
         LIMIT 1;
         IF NOT FOUND THEN
+            IF item.role IS NULL THEN
+                seq := others;
+                others := others + 1;
+            ELSE
+                seq := messages;
+                messages := messages + 1;
+            END IF;
             INSERT INTO entry (tenant, thread_key, seq, digest, occurrence, tokens, kind, role,
                                message_id, task_id, user_id, scope, metadata, body)
-            VALUES (p_tenant, p_thread_key, upcoming, item.digest,
+            VALUES (p_tenant, p_thread_key, seq, item.digest,
                     CASE WHEN item.place >= 0 THEN item.place
                          ELSE (SELECT coalesce(max(e.occurrence) + 1, 0) FROM entry e
                                WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key
@@ -102,9 +116,7 @@ BEGIN
                     item.tokens, CASE item.kind WHEN 'reply' THEN 'draft' ELSE item.kind END,
                     item.role, item.message_id, p_task_id, p_user_id,
                     p_scope, item.metadata, item.body);
-            seq := upcoming;
             fresh := true;
-            upcoming := upcoming + 1;
         ELSE
             seq := held.seq;
             fresh := held.kind = 'draft' AND item.kind NOT IN ('draft', 'reply');
@@ -117,8 +129,8 @@ BEGIN
         END IF;
         RETURN NEXT;
     END LOOP;
-    IF upcoming > initial THEN
-        UPDATE thread SET next_seq = upcoming
+    IF messages > first.next_seq OR others > first.next_value THEN
+        UPDATE thread SET next_seq = messages, next_value = others
         WHERE tenant = p_tenant AND thread_key = p_thread_key;
     END IF;
 END $$;

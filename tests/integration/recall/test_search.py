@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.graph import START, MessagesState, StateGraph
 
 from langledger import AsyncLedger, Ledger
 from langledger.database import Database
+from langledger.entries.log import thread_key
 from langledger.errors import ConfigurationError, DatabaseError
 from langledger.operations import Batch, Query, run
+from langledger.recall.index import behind_query, missing_query
 from tests.support.words import NOTES
 
 
@@ -84,6 +87,26 @@ def test_what_a_checkpointer_seals_is_not_indexed(ledger: Ledger) -> None:
     seal = "UPDATE {schema}.entry SET kind = 'sealed' WHERE seq = %(seq)s"
     ledger.executor.execute(Batch([Query(seal, {"seq": seq})]))
     assert texts(ledger, "sealed-words-77") == []
+
+
+def test_values_between_messages_leave_the_index_whole(ledger: Ledger) -> None:
+    class Noted(MessagesState):
+        note: str
+
+    def answer(state: Noted) -> Any:
+        turn = len(state["messages"])
+        return {"messages": [AIMessage(f"answer-{turn}")], "note": f"marginalia {turn} " * 60}
+
+    builder = StateGraph(Noted).add_node("llm", answer).add_edge(START, "llm")
+    graph = builder.compile(checkpointer=ledger.checkpointer())
+    for turn in range(4):
+        graph.invoke({"messages": [("user", f"turn {turn}")]}, {"configurable": {"thread_id": "t"}})
+        assert texts(ledger, f"answer-{2 * turn + 1}", k=1) == [f"answer-{2 * turn + 1}"]
+    assert texts(ledger, "marginalia") == []
+    done = ledger.executor.execute(Batch([Query("SELECT done::text FROM {schema}.recall_space")]))
+    assert done == [[{"done": "{[1,9)}"}]]
+    missing = missing_query("default", thread_key("default", "t"))
+    assert ledger.executor.execute(Batch([missing, behind_query("default")])) == [[], []]
 
 
 def test_what_is_deleted_is_not_found(ledger: Ledger) -> None:

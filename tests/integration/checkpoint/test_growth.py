@@ -1,0 +1,83 @@
+"""What a thread takes, in bytes over turns, where other channels change between messages."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import START, MessagesState, StateGraph
+
+from langledger import entries
+from langledger.checkpoint import LedgerSaver
+from langledger.database import Database
+from langledger.entries import Location
+from langledger.operations import run
+
+_SIZES = """
+SELECT sum(pg_column_size(refs)) AS refs, sum(octet_length(log)) AS log FROM {schema}.checkpoint
+"""
+
+
+class Noted(MessagesState):
+    note: str
+    plan: list[str]
+
+
+class Own(JsonPlusSerializer):
+    """Nothing is known about it: what it stores is taken to be opaque."""
+
+
+def noted(saver: LedgerSaver) -> Any:
+    """Return a graph of which two channels, too large to stand in place, change at each turn."""
+
+    def answer(state: Noted) -> Any:
+        told = random.Random(len(state["messages"]))
+        words = [f"{told.getrandbits(64):x}" for _ in range(40)]
+        said = AIMessage(f"answer {len(state['messages'])}")
+        return {"messages": [said], "note": " ".join(words), "plan": words[::-1]}
+
+    builder = StateGraph(Noted).add_node("llm", answer).add_edge(START, "llm")
+    return builder.compile(checkpointer=saver)
+
+
+def config(thread_id: str = "thread") -> Any:
+    return {"configurable": {"thread_id": thread_id}}
+
+
+def talk(graph: Any, turns: int, thread_id: str = "thread") -> Any:
+    state: Any = None
+    for turn in range(turns):
+        state = graph.invoke({"messages": [("user", f"turn {turn}")]}, config(thread_id))
+    return state
+
+
+@pytest.mark.parametrize("serde", [None, Own()], ids=["open", "opaque"])
+def test_a_turn_takes_the_same_at_any_length(
+    database: Database, rows: Any, serde: Own | None
+) -> None:
+    graph = noted(LedgerSaver(database, serde=serde))
+    sizes = [{"refs": 0, "log": 0}]
+    for _ in range(3):
+        talk(graph, 20)
+        sizes += rows(_SIZES)
+    for what in ("refs", "log"):
+        grown = [after[what] - before[what] for before, after in pairwise(sizes)]
+        assert grown[2] < 1.2 * grown[0], f"{what} grew by {grown} bytes each 20 turns"
+
+
+def test_values_outlive_pruning_and_a_copy_goes_on_from_them(
+    saver: LedgerSaver, cold: LedgerSaver, database: Database
+) -> None:
+    talk(noted(saver), 4)
+    saver.prune(["thread"])
+    saver.copy_thread("thread", "copy")
+    for thread_id in ("copy", "thread"):
+        state = talk(noted(cold), 3, thread_id)
+        assert noted(saver).get_state(config(thread_id)).values == state
+        stored = run(entries.history(Location("default", thread_id)), database)
+        assert [entry.message for entry in stored] == state["messages"]
+        assert [entry.entry_id for entry in stored] == list(range(1, 15))
