@@ -82,7 +82,10 @@ class Recaller:
         shown = _shown_beside(session, request.seq)
         try:
             if self.long_term is not None and call.user_id is not None:
-                known = yield from self._known(call, call.user_id, session, request, shown)
+                # What the thread began with left the view with the messages it stood before.
+                opening = compacted or session.first_request is request
+                lines = yield from self._known(call, call.user_id, request, opening=opening)
+                known = [line for line in lines if line not in shown]
             if not len(hidden) and not known:
                 session.recalled_for = request.seq
                 return prepared
@@ -141,22 +144,20 @@ class Recaller:
         return min(self.max_tokens, usable // 10, int(usable * _FULL) - prepared.tokens)
 
     def _known(
-        self, call: ModelCall, user_id: str, session: Session, request: Tracked, shown: str
+        self, call: ModelCall, user_id: str, request: Tracked, *, opening: bool
     ) -> Operation[Sequence[str]]:
-        """Learn from the user's message, and return what bears on it and is not in view."""
+        """Learn from the user's message, and return what bears on it."""
         if self.long_term is None:
             return ()
         thread_id = call.location.thread_id
         yield from self.long_term.learn_from(
             user_id, request.message, thread_id=thread_id, entry_id=request.seq
         )
-        lines = yield from self.long_term.lines(
-            user_id,
-            request.message.text,
-            opening=session.first_request is request,
-            thread_id=thread_id,
+        return (
+            yield from self.long_term.lines(
+                user_id, request.message.text, opening=opening, thread_id=thread_id
+            )
         )
-        return [line for line in lines if line not in shown]
 
     def _find(
         self,

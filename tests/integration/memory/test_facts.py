@@ -21,10 +21,12 @@ def ledger(database: Database) -> Iterator[Ledger]:
     made.recalling.close()
 
 
-def talk(ledger: Ledger, thread_id: str, *said: str, user_id: str = "ann") -> list[BaseMessage]:
+def talk(
+    ledger: Ledger, thread_id: str, *said: str, user_id: str = "ann", window: int = 8000
+) -> list[BaseMessage]:
     """Say some things in a thread, and return the last view."""
     model = ScriptedModel(script=["Fine."])
-    agent = create_agent(model, middleware=[ledger.middleware(window=8000)])
+    agent = create_agent(model, middleware=[ledger.middleware(window=window)])
     messages: list[BaseMessage] = []
     for text in said:
         messages.append(HumanMessage(text))
@@ -56,6 +58,14 @@ def test_a_fact_is_brought_once_in_a_thread(ledger: Ledger) -> None:
     talk(ledger, "monday", "I'm allergic to peanuts.")
     view = talk(ledger, "tuesday", "Hi!", "A recipe with peanuts?", "Another one with peanuts?")
     assert sum("allergic to peanuts" in m.text for m in view) == 1
+
+
+def test_a_preference_outlives_the_compactions_of_a_thread(ledger: Ledger) -> None:
+    talk(ledger, "monday", "From now on, answer in German.")
+    said = [f"Part {n} of the plan. " * 20 for n in range(30)]
+    view = talk(ledger, "tuesday", *said, window=2000)
+    assert len(ledger.compactions("tuesday")) > 1
+    assert sum("answer in German" in m.text for m in view) == 1
 
 
 def test_each_fact_names_its_sources_and_is_kept_once(ledger: Ledger) -> None:
