@@ -21,9 +21,6 @@ INCOMPLETE = re.compile(r"\{(?!schema\})\w+\}|\{\{")
 PARTS = {"near_scored", "vector_of"}  # stand in another statement
 FEATURES = sorted(file.parent.relative_to(PACKAGE) for file in PACKAGE.rglob("queries.sql"))
 
-# Parts that are put in with psycopg.sql; such a statement is whole only where it is used.
-COMPOSED = re.compile(r"\{\{|\{(?!schema\})\w+\}")
-
 
 def numbered(sql: str) -> str:
     """Write parameters as the server does."""
