@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -54,6 +55,8 @@ def start(dsn: str) -> Iterator[Start]:
         environment = {**os.environ, **settings, **options.pop("env", {})}
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         command = [sys.executable, "-m", "langledger.cli", *arguments]
+        # Whoever runs the tests in the background of a shell has Ctrl-C ignored in all of them.
+        options.setdefault("preexec_fn", _heed_ctrl_c)
         started.append(subprocess.Popen(command, env=environment, **options))
         return started[-1]
 
@@ -84,6 +87,10 @@ def write(tmp_path: Path) -> Write:
 def long_session(write: Write) -> Path:
     """One that takes some seconds to replay."""
     return write("long.jsonl", *(f"message {number}" for number in range(2000)))
+
+
+def _heed_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_until(condition: Callable[[], bool], *, seconds: float = 60) -> None:
