@@ -28,6 +28,7 @@ __all__ = [
     "append",
     "append_query",
     "count",
+    "entry_of",
     "history",
     "history_page",
     "load",
@@ -257,7 +258,7 @@ def history_page(
     rows = yield from fetch(
         _queries["history"], **location.keys, after=after, until=until, limit=limit
     )
-    return [_entry(location.thread_id, row) for row in rows]
+    return [entry_of(location.thread_id, row) for row in rows]
 
 
 def history(
@@ -277,7 +278,7 @@ def load(location: Location, entry_ids: Iterable[int]) -> Operation[list[Entry]]
     """Return the entries with these ids, oldest first; unknown ids are left out."""
     wanted = [check_whole("an entry id", entry_id) for entry_id in entry_ids]
     rows = yield from fetch(_queries["entries_by_seq"], **location.keys, seqs=wanted)
-    return [_entry(location.thread_id, row) for row in rows]
+    return [entry_of(location.thread_id, row) for row in rows]
 
 
 def message_ids(location: Location, entry_ids: Iterable[int]) -> Operation[set[str]]:
@@ -362,7 +363,8 @@ def _items(
     return items, places
 
 
-def _entry(thread_id: str, row: Row) -> Entry:
+def entry_of(thread_id: str, row: Row) -> Entry:
+    """Return the entry that a row of the table ``entry`` is."""
     return Entry(
         entry_id=row["seq"],
         thread_id=thread_id,

@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from langledger.database.queries import load_queries
-from langledger.entries import Entry
+from langledger.entries import Entry, entry_of
 from langledger.operations import Operation, Query, Row, fetch, fetch_all
 from langledger.recall.build import Clean, Unit, units_of_entries, units_of_texts
 from langledger.recall.types import Text
@@ -53,13 +53,13 @@ def index_page(
     tenant: str, space: UUID, rows: Sequence[Row], *, clean: Clean = str
 ) -> Operation[int]:
     """Index the entries of these rows and note that they are; return how many they are."""
-    entries = [_entry(row) for row in rows if row["seq"] is not None]
+    entries = [entry_of(row["thread_id"], row) for row in rows if row["seq"] is not None]
     before: list[Entry] = []
     if entries and entries[0].entry_id > 1:
         found = yield from fetch(
             _queries["before"], tenant=tenant, space=space, seq=entries[0].entry_id
         )
-        before = [_entry({**row, "thread_id": rows[0]["thread_id"]}) for row in found]
+        before = [entry_of(rows[0]["thread_id"], row) for row in found]
     units = units_of_entries(entries, before, clean=clean)
     mark = Query(
         _queries["mark"],
@@ -114,20 +114,4 @@ def _insert(tenant: str, space: UUID, units: Sequence[Unit], *, is_entry: bool) 
     }
     return Query(
         _queries["insert"], {"tenant": tenant, "space": space, "is_entry": is_entry, **columns}
-    )
-
-
-def _entry(row: Row) -> Entry:
-    return Entry(
-        entry_id=row["seq"],
-        thread_id=row["thread_id"],
-        role=row["role"],
-        created_at=row["created_at"],
-        message_id=row["message_id"],
-        tokens=row["tokens"],
-        task_id=row["task_id"],
-        user_id=row["user_id"],
-        scope=row["scope"],
-        metadata=row["metadata"] or {},
-        body=row["body"],
     )

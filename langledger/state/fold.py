@@ -35,13 +35,13 @@ from langledger.state.records import (
     ReadRecord,
     WorkingState,
 )
-from langledger.state.results import Verdict, judge, opened_file, result_text
+from langledger.state.results import Verdict, judge, opened_file
 from langledger.state.runs import CommandRuns, running_commands
 from langledger.state.statements.book import StatementBook
 from langledger.state.statements.proposal import Said
 from langledger.state.steplist import StepList
 from langledger.state.tasks import switched
-from langledger.state.text import printable
+from langledger.state.text import message_text, printable
 from langledger.state.toolcalls import Surroundings, call_key, plan_call
 
 __all__ = ["StateFold", "fold"]
@@ -159,7 +159,7 @@ class StateFold:
         made = self._answered(call_key(message.tool_call_id))
         if made is None:
             return
-        call, text = made, result_text(message)
+        call, text = made, message_text(message)
         if executed := executed_instead(text):
             call, text = self._replaced(made, executed), executed.text
         verdict = judge(

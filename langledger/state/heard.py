@@ -16,11 +16,11 @@ from langledger.state.statements.patterns import (
     user_statements,
 )
 from langledger.state.statements.proposal import Noted
-from langledger.state.statements.prose import text_of, user_text
+from langledger.state.statements.prose import user_text
 from langledger.state.statements.questions import answered
 from langledger.state.statements.update import accepted
 from langledger.state.tasks import belongs_to, switched, with_topic
-from langledger.state.text import one_line
+from langledger.state.text import message_text, one_line
 
 __all__ = ["after_message", "hear_agent", "hear_result", "hear_user"]
 
@@ -73,7 +73,7 @@ def hear_user(state: WorkingState, message: HumanMessage, source: int) -> None:
 
 def hear_agent(state: WorkingState, message: AIMessage, source: int) -> None:
     """Take in what the agent says it decided, and what it asks at the end of its turn."""
-    text = text_of(message)
+    text = message_text(message)
     if not text:
         return
     book = StatementBook(state)

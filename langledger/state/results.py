@@ -10,16 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, cast
-
-from langchain_core.messages import ToolMessage
 
 from langledger.state.background import handles_of_result, says_running
 from langledger.state.interventions import kept_from_running
 from langledger.state.records import Outcome
 from langledger.state.text import one_line
 
-__all__ = ["Verdict", "judge", "opened_file", "result_text"]
+__all__ = ["Verdict", "judge", "opened_file"]
 
 MAX_TEXT = 20_000
 """Characters of a result that are read from its start; of its end a tenth of that."""
@@ -102,19 +99,6 @@ class Verdict:
     complaints: frozenset[str] = frozenset()
     running: bool = False
     handles: tuple[str, ...] = ()
-
-
-def result_text(message: ToolMessage) -> str:
-    """Return the text of a result; the text blocks where it has several."""
-    content = cast("Any", message.content)
-    if isinstance(content, str):
-        return content
-    parts: list[str] = []
-    for block in cast("list[Any]", content if isinstance(content, list) else []):
-        text = cast("dict[str, Any]", block).get("text") if isinstance(block, dict) else block
-        if isinstance(text, str):
-            parts.append(text)
-    return "\n".join(parts)
 
 
 def judge(

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import Any, cast
+
+from langchain_core.messages import BaseMessage
 
 from langledger.redaction import MARK
 
-__all__ = ["content_hash", "one_line", "printable"]
+__all__ = ["content_hash", "message_text", "one_line", "printable"]
 
 # Characters that break a line or hide what stands there: control characters, separators,
 # bidirectional overrides. Lone surrogates cannot be encoded.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 _SPACES = re.compile(r"\s+")
+
+
+def message_text(message: BaseMessage) -> str:
+    """Return a message's text blocks as one text."""
+    content: Any = message.content
+    if isinstance(content, str):
+        return content
+    parts: list[str] = []
+    for block in cast("list[Any]", content if isinstance(content, list) else []):
+        text = cast("dict[str, Any]", block).get("text") if isinstance(block, dict) else block
+        if isinstance(text, str):
+            parts.append(text)
+    return "\n".join(parts)
 
 
 def printable(text: str) -> str:

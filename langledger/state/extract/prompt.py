@@ -8,8 +8,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from langledger.state.records import KINDS, WorkingState
 from langledger.state.statements.proposal import Proposal
-from langledger.state.statements.prose import text_of, user_text
-from langledger.state.text import one_line
+from langledger.state.statements.prose import user_text
+from langledger.state.text import message_text, one_line
 
 __all__ = ["EXAMPLES", "Spoken", "questions_for", "review_for", "spoken_of"]
 
@@ -65,7 +65,7 @@ def spoken_of(messages: Iterable[tuple[int, BaseMessage]]) -> Spoken:
     for seq, message in messages:
         if isinstance(message, HumanMessage) and (text := user_text(message).strip()):
             spoken.user[seq] = text
-        elif isinstance(message, AIMessage) and (text := text_of(message).strip()):
+        elif isinstance(message, AIMessage) and (text := message_text(message).strip()):
             spoken.agent[seq] = text
     return spoken
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 
-from langledger.state.text import one_line
+from langledger.state.text import message_text, one_line
 
-__all__ = ["LONGEST_SENTENCE", "sentences", "text_of", "user_text"]
+__all__ = ["LONGEST_SENTENCE", "sentences", "user_text"]
 
 LONGEST_SENTENCE = 400
 """Characters; what is longer without an end is a list or a paste."""
@@ -42,26 +41,13 @@ _ABBREVIATED = re.compile(
 _EMPHASIS = re.compile(r"\*\*|(?<!\w)__|__(?!\w)")
 
 
-def text_of(message: BaseMessage) -> str:
-    """Return a message's text blocks as one text."""
-    content: Any = message.content
-    if isinstance(content, str):
-        return content
-    parts: list[str] = []
-    for block in cast("list[Any]", content if isinstance(content, list) else []):
-        text = cast("dict[str, Any]", block).get("text") if isinstance(block, dict) else block
-        if isinstance(text, str):
-            parts.append(text)
-    return "\n".join(parts)
-
-
 def user_text(message: BaseMessage) -> str:
     """Return what the user typed of a human message; empty where a host wrote all of it."""
     marks = message.additional_kwargs
     if marks.get("synthetic") or "langledger" in marks:
         return ""
     typed = marks.get("typed")
-    return typed if isinstance(typed, str) else text_of(message)
+    return typed if isinstance(typed, str) else message_text(message)
 
 
 def sentences(text: str) -> list[str]:

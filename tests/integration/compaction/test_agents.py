@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any
-from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
@@ -18,24 +16,12 @@ from langgraph.types import Command, Send
 from langledger import Ledger, insert_compaction
 from langledger.compaction.records import cuts
 from langledger.compaction.validity import provider_problems
-from langledger.database import Database
 from langledger.entries import Location, load
 from langledger.operations import run
 from tests.support.scripted import ScriptedModel
 
 WINDOW = 4000
 CONFIG = {"configurable": {"thread_id": "t"}, "recursion_limit": 200}
-
-
-@pytest.fixture(scope="module")
-def module_database(module_dsn: str) -> Iterator[Database]:
-    with Database(module_dsn) as database:
-        yield database
-
-
-@pytest.fixture
-def ledger(module_database: Database) -> Ledger:
-    return Ledger(module_database, tenant=uuid4().hex)
 
 
 def digging(word: str) -> Any:

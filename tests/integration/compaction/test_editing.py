@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
@@ -13,7 +11,6 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langledger import AsyncLedger, Ledger
-from langledger.database import AsyncDatabase, Database
 from langledger.errors import ConfigurationError
 from langledger.operations import fetch, run
 from tests.support.scripted import ScriptedModel
@@ -21,23 +18,6 @@ from tests.support.scripted import ScriptedModel
 WINDOW = 4000
 CONFIG = {"configurable": {"thread_id": "t"}}
 MINE = "They talked of the weather on many days. The user is called Wilhelmine."
-
-
-@pytest.fixture(scope="module")
-def module_database(module_dsn: str) -> Iterator[Database]:
-    with Database(module_dsn) as database:
-        yield database
-
-
-@pytest.fixture
-def ledger(module_database: Database) -> Ledger:
-    return Ledger(module_database, tenant=uuid4().hex)
-
-
-@pytest.fixture
-async def async_ledger(module_dsn: str) -> AsyncIterator[AsyncLedger]:
-    async with AsyncDatabase(module_dsn) as database:
-        yield AsyncLedger(database, tenant=uuid4().hex)
 
 
 def question(n: int) -> HumanMessage:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -15,7 +13,6 @@ from langgraph.prebuilt import create_react_agent
 
 from langledger import AsyncLedger, Ledger
 from langledger.compaction.validity import provider_problems
-from langledger.database import AsyncDatabase, Database
 from langledger.tokens import count_message
 from tests.support.scripted import ScriptedModel
 
@@ -24,23 +21,6 @@ CONFIG = {"configurable": {"thread_id": "t"}, "recursion_limit": 200}
 HEAD = "Record of the work so far"
 
 pytestmark = pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
-
-
-@pytest.fixture(scope="module")
-def module_database(module_dsn: str) -> Iterator[Database]:
-    with Database(module_dsn) as database:
-        yield database
-
-
-@pytest.fixture
-def ledger(module_database: Database) -> Ledger:
-    return Ledger(module_database, tenant=uuid4().hex)
-
-
-@pytest.fixture
-async def async_ledger(module_dsn: str) -> AsyncIterator[AsyncLedger]:
-    async with AsyncDatabase(module_dsn) as database:
-        yield AsyncLedger(database, tenant=uuid4().hex)
 
 
 @tool

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
@@ -17,7 +15,6 @@ from langgraph.types import Command, interrupt
 
 from langledger import AsyncLedger, Ledger, insert_compaction
 from langledger.compaction.review import CompactionDraft, Decision
-from langledger.database import AsyncDatabase, Database
 from langledger.errors import ConfigurationError
 from tests.support.scripted import ScriptedModel
 
@@ -32,23 +29,6 @@ def talk(turns: int = 12) -> list[Any]:
         said.append(HumanMessage(f"What was the weather on day {turn}? " + "Tell me all. " * 20))
         said.append(AIMessage(f"On day {turn} it rained. " + "The wind was weak. " * 40))
     return [*said, HumanMessage("And today?", id="newest")]
-
-
-@pytest.fixture(scope="module")
-def module_database(module_dsn: str) -> Iterator[Database]:
-    with Database(module_dsn) as database:
-        yield database
-
-
-@pytest.fixture
-def ledger(module_database: Database) -> Ledger:
-    return Ledger(module_database, tenant=uuid4().hex)
-
-
-@pytest.fixture
-async def async_ledger(module_dsn: str) -> AsyncIterator[AsyncLedger]:
-    async with AsyncDatabase(module_dsn) as database:
-        yield AsyncLedger(database, tenant=uuid4().hex)
 
 
 def graph_with(ledger: Any, llm_model: Any, node: Any = None, *, saver: Any = None, **options: Any):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 from uuid import uuid4
@@ -27,17 +27,6 @@ from tests.support.scripted import ScriptedModel
 WINDOW = 4000
 HEAD = "Record of the work so far"
 AT_ONCE = RetryPolicy(initial_interval=0.0, jitter=False, max_attempts=3, retry_on=OSError)
-
-
-@pytest.fixture(scope="module")
-def module_database(module_dsn: str) -> Iterator[Database]:
-    with Database(module_dsn) as database:
-        yield database
-
-
-@pytest.fixture
-def ledger(module_database: Database) -> Ledger:
-    return Ledger(module_database, tenant=uuid4().hex)
 
 
 def talk() -> list[Any]:
