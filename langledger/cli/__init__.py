@@ -32,6 +32,8 @@ _MODULES = (
     "checkpoint",
     "database",
 )
+# Integrations stand above this package, in the same wheel; the same contract.
+_INTEGRATIONS = ("langledger_mcp.command",)
 _FAILED, _CALLED_WRONGLY, _INTERRUPTED = 1, 2, 130
 
 
@@ -59,8 +61,8 @@ def build_app() -> typer.Typer:
         pretty_exceptions_enable=False,  # they would print the DSN with the local variables
     )
     app.callback()(_root)
-    for module in _MODULES:
-        import_module(f"langledger.cli.{module}").register(app)
+    for module in (*(f"langledger.cli.{name}" for name in _MODULES), *_INTEGRATIONS):
+        import_module(module).register(app)
     return app
 
 

@@ -16,7 +16,7 @@ from langledger.entries.attached import attachments, with_media
 from langledger.entries.log import Entry, Location, load
 from langledger.operations import Executor, Operation, arun, run
 
-__all__ = ["Locate", "Search", "lookup_tool"]
+__all__ = ["Locate", "Search", "lookup_tool", "told"]
 
 Locate = Callable[[RunnableConfig, Sequence[BaseMessage]], Location]
 Search = Callable[[Location, str], Operation[str]]
@@ -48,7 +48,7 @@ def lookup_tool(executor: Executor, locate: Locate, search: Search | None = None
             return (yield from search(location, query)), []
         numbers = _numbers(reference)
         entries = yield from load(location, numbers)
-        return _told(numbers, entries, part), entries
+        return told(numbers, entries, part), entries
 
     def recall_history(
         runtime: ToolRuntime[Any, Any],
@@ -60,8 +60,8 @@ def lookup_tool(executor: Executor, locate: Locate, search: Search | None = None
     ) -> str | list[Any]:
         messages = _messages(runtime)
         location = locate(runtime.config, messages)
-        told, entries = run(_read(location, reference, query, part), executor)
-        return with_media(told, entries, messages) if media else told
+        answer, entries = run(_read(location, reference, query, part), executor)
+        return with_media(answer, entries, messages) if media else answer
 
     async def arecall_history(
         runtime: ToolRuntime[Any, Any],
@@ -73,8 +73,8 @@ def lookup_tool(executor: Executor, locate: Locate, search: Search | None = None
     ) -> str | list[Any]:
         messages = _messages(runtime)
         location = locate(runtime.config, messages)
-        told, entries = await arun(_read(location, reference, query, part), executor)
-        return with_media(told, entries, messages) if media else told
+        answer, entries = await arun(_read(location, reference, query, part), executor)
+        return with_media(answer, entries, messages) if media else answer
 
     return StructuredTool.from_function(
         func=recall_history,
@@ -94,23 +94,37 @@ def _numbers(reference: str) -> list[int]:
     return [int(found) for found in _REFERENCE.findall(reference)][:_MOST]
 
 
-def _told(numbers: list[int], entries: list[Entry], part: int) -> str:
+def told(
+    numbers: Sequence[int],
+    entries: Sequence[Entry],
+    part: int,
+    *,
+    more: Callable[[int, int], str] = lambda number, at: f"recall_history('#{number}', part={at})",
+) -> str:
+    """Return entries as text for a model, a long one in parts.
+
+    Args:
+        numbers: The entries asked for.
+        entries: Those of them that there are.
+        part: Which part of a long one, from 1.
+        more: How the part of an entry is asked for.
+    """
     if not numbers:
         return "No reference given: pass the number of an entry, such as '#17', or a query."
     found = {entry.entry_id for entry in entries}
-    parts = [_shown(entry, part) for entry in entries]
+    parts = [_shown(entry, part, more) for entry in entries]
     parts += [f"#{number}: there is no such entry." for number in numbers if number not in found]
     return "\n\n".join(parts)
 
 
-def _shown(entry: Entry, part: int) -> str:
+def _shown(entry: Entry, part: int, more: Callable[[int, int], str]) -> str:
     parts = _parts(_text(entry))
     at = min(max(part, 1), len(parts))
     where = f", part {at} of {len(parts)}" if len(parts) > 1 else ""
     shown = f"#{entry.entry_id} ({entry.role}{where}):\n{parts[at - 1]}"
     if at == len(parts):
         return shown
-    return f"{shown}\n[To go on: recall_history('#{entry.entry_id}', part={at + 1})]"
+    return f"{shown}\n[To go on: {more(entry.entry_id, at + 1)}]"
 
 
 def _parts(text: str) -> list[str]:

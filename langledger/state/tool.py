@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from langchain.tools import ToolRuntime
@@ -20,12 +20,12 @@ from langledger.state.statements.prose import user_text
 from langledger.state.statements.update import MAX_ITEMS, UPDATE_STATE, read_proposal, receipt
 from langledger.state.statements.validate import quoted_in, refusal
 
-__all__ = ["team_tool", "update_tool"]
+__all__ = ["UPDATE_DESCRIPTION", "StateItem", "judge", "team_tool", "update_tool"]
 
 Locate = Callable[[RunnableConfig, Sequence[BaseMessage]], Location]
 ReadState = Callable[[Location], Operation[WorkingState]]
 
-_UPDATE = (
+UPDATE_DESCRIPTION = (
     "Note what must not be forgotten when older messages leave your view: a decision with its "
     "reason, a standing order of the user, a question that is still open, what a term means here. "
     "Or close a record that no longer holds, by its id. For what the user ordered or agreed to, "
@@ -67,7 +67,10 @@ def update_tool(executor: Executor, locate: Locate, read_state: ReadState) -> Ba
         return await arun(_update(items, runtime, locate, read_state), executor)
 
     return StructuredTool.from_function(
-        func=update_state, coroutine=aupdate_state, name=UPDATE_STATE, description=_UPDATE
+        func=update_state,
+        coroutine=aupdate_state,
+        name=UPDATE_STATE,
+        description=UPDATE_DESCRIPTION,
     )
 
 
@@ -101,16 +104,35 @@ def _update(
     location = locate(runtime.config, messages)
     state = yield from read_state(location)
     spoken = {n: user_text(m) for n, m in enumerate(messages) if isinstance(m, HumanMessage)}
+    return (yield from judge(items, location, state, spoken=spoken))
+
+
+def judge(
+    items: Sequence[StateItem],
+    location: Location,
+    state: WorkingState,
+    *,
+    spoken: Mapping[int, str] | None = None,
+) -> Operation[str]:
+    """Return what the tool answers: which items are noted, and why the others are not.
+
+    Args:
+        items: What the agent wants noted.
+        location: Its thread; what the user said there is looked up where a quote needs it.
+        state: The state as it is.
+        spoken: What the user said in the messages at hand, by position.
+    """
+    heard = spoken or {}
     proposals = [read_proposal(item.model_dump()) for item in items[:MAX_ITEMS]]
-    if any(_must_be_dated(p, spoken) for p in proposals):
-        spoken = yield from _recorded(location)
-    refusals = [refusal(proposal, state, user=spoken) for proposal in proposals]
+    if any(_must_be_dated(p, heard) for p in proposals):
+        heard = yield from _recorded(location)
+    refusals = [refusal(proposal, state, user=heard) for proposal in proposals]
     if len(items) > MAX_ITEMS:
         refusals += [f"at most {MAX_ITEMS} at once"] * (len(items) - MAX_ITEMS)
     return receipt(refusals)
 
 
-def _must_be_dated(proposal: Proposal, spoken: dict[int, str]) -> bool:
+def _must_be_dated(proposal: Proposal, spoken: Mapping[int, str]) -> bool:
     """Whether a quote must be looked up among the entries: its place counts, or it is older."""
     if not proposal.quote:
         return False

@@ -61,9 +61,14 @@ def test_types_and_data_are_in_the_wheel(python: Path, tmp_path: Path) -> None:
         cwd=tmp_path,
     ).splitlines()
     tracked = run("git", "ls-files", "langledger", cwd=ROOT).splitlines()
+    tracked += [
+        name.split("/", 2)[2]
+        for name in run("git", "ls-files", "integrations/*/*/*", cwd=ROOT).splitlines()
+    ]
     assert set(tracked) <= set(listed)
     assert "langledger/py.typed" in listed
-    outside = {name.partition("/")[0] for name in listed} - {"langledger", ".."}
+    hosts = {f"langledger_{folder.name}" for folder in (ROOT / "integrations").iterdir()}
+    outside = {name.partition("/")[0] for name in listed} - {"langledger", "..", *hosts}
     assert all(name.endswith(".dist-info") for name in outside)
 
 

@@ -1,0 +1,158 @@
+"""The tools and resources that an MCP client is offered, on one open ledger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Annotated, Any, ParamSpec
+
+from mcp.server.mcpserver import MCPServer, ResourceSecurity
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from pydantic import Field
+
+import langledger
+from langledger import Ledger
+from langledger.errors import LangLedgerError
+from langledger.state.tool import UPDATE_DESCRIPTION, StateItem
+from langledger_mcp import reading
+from langledger_mcp.noting import note
+
+__all__ = ["build_server"]
+
+P = ParamSpec("P")
+
+_INSTRUCTIONS = (
+    "langledger keeps the whole history of agent sessions and their working state. After a "
+    "compaction, or when something earlier matters, call state for what was done and decided, "
+    "recall to search, entries to read in full. Call update_state for what must not be forgotten."
+)
+_RECALL = (
+    "Search what was recorded: the exact name, value, path or error you look for, or a question. "
+    "Each hit names its entry as #n, which entries reads in full."
+)
+_STATE = (
+    "The working state of a thread: files already changed, the last action, steps, decisions with "
+    "reasons, standing orders, open questions, definitions."
+)
+_ENTRIES = (
+    "Read recorded messages: those with these numbers in full, a long one in parts; or, without "
+    "numbers, an overview of those that follow entry `after`."
+)
+
+# A thread's name may look like a path; it never becomes one.
+_ANY_NAME = ResourceSecurity(exempt_params={"thread_id"})
+
+Thread = Annotated[
+    str, Field(description="a thread's name; leave it empty for the thread of this server")
+]
+
+
+def build_server(ledger: Ledger, *, thread_id: str | None = None) -> MCPServer[Any]:
+    """Return an MCP server on a ledger.
+
+    Its tools are ``recall``, ``state``, ``update_state``, ``entries`` and ``threads``; its
+    resources ``langledger://threads``, ``langledger://threads/{thread_id}/state`` and
+    ``.../compactions``, all JSON.
+
+    Args:
+        ledger: An open ledger; it must stay open while the server runs.
+        thread_id: The thread that tools mean where they are given none.
+    """
+    server: MCPServer[Any] = MCPServer(
+        "langledger",
+        version=langledger.__version__,
+        instructions=_INSTRUCTIONS,
+        log_level="WARNING",
+    )
+    _add_tools(server, ledger, thread_id or "")
+    _add_resources(server, ledger)
+    return server
+
+
+def _add_tools(server: MCPServer[Any], ledger: Ledger, default: str) -> None:
+    def recall(
+        query: str, thread_id: Thread = "", k: Annotated[int, Field(ge=1, le=20)] = 5
+    ) -> str:
+        return reading.hits(ledger, query, thread_id or default or None, k)
+
+    def state(thread_id: Thread = "") -> str:
+        return reading.state(ledger, _named(thread_id, default))
+
+    def update_state(items: Sequence[StateItem], thread_id: Thread = "") -> str:
+        return note(ledger, _named(thread_id, default), items)
+
+    def entries(
+        numbers: Annotated[Sequence[int], Field(max_length=5)] = (),
+        part: Annotated[int, Field(ge=1)] = 1,
+        after: Annotated[int, Field(ge=0)] = 0,
+        limit: Annotated[int, Field(ge=1, le=100)] = 20,
+        thread_id: Thread = "",
+    ) -> str:
+        chosen = _named(thread_id, default)
+        if numbers:
+            return reading.entries(ledger, chosen, numbers, part)
+        return reading.overview(ledger, chosen, after, limit)
+
+    def threads(limit: Annotated[int, Field(ge=1, le=200)] = 20) -> str:
+        return reading.threads(ledger, limit)
+
+    _tool(server, recall, _RECALL)
+    _tool(server, state, _STATE)
+    _tool(server, update_state, UPDATE_DESCRIPTION)
+    _tool(server, entries, _ENTRIES)
+    _tool(server, threads, "The threads there are, the latest first.")
+
+
+def _add_resources(server: MCPServer[Any], ledger: Ledger) -> None:
+    def threads() -> str:
+        return _json({"threads": ledger.threads(limit=1000)})
+
+    def state(thread_id: str) -> str:
+        reading.require(ledger, thread_id)
+        return _json(ledger.state(thread_id).model_dump(mode="json"))
+
+    def compactions(thread_id: str) -> str:
+        reading.require(ledger, thread_id)
+        reports = ledger.compactions(thread_id)
+        return _json({"compactions": [report.model_dump(mode="json") for report in reports]})
+
+    def offer(uri: str, function: Callable[..., str], description: str) -> None:
+        register = server.resource(
+            uri, description=description, mime_type="application/json", security=_ANY_NAME
+        )
+        register(_refusing(function, ResourceError))
+
+    thread = "langledger://threads/{thread_id}"
+    offer("langledger://threads", threads, "The threads there are.")
+    offer(f"{thread}/state", state, "The working state of a thread.")
+    offer(f"{thread}/compactions", compactions, "The reports of a thread's compactions.")
+
+
+def _tool(server: MCPServer[Any], function: Callable[..., str], description: str) -> None:
+    server.add_tool(
+        _refusing(function, ToolError), description=description, structured_output=False
+    )
+
+
+def _refusing(function: Callable[P, str], refusal: type[Exception]) -> Callable[P, str]:
+    """Let the client read why something cannot be done; other errors it is told without details."""
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> str:
+        try:
+            return function(*args, **kwargs)
+        except LangLedgerError as error:
+            raise refusal(str(error)) from error
+
+    return called
+
+
+def _named(thread_id: str, default: str) -> str:
+    if thread_id or default:
+        return thread_id or default
+    raise ToolError("say which thread: pass thread_id; the tool threads lists them")
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
