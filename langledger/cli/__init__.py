@@ -24,6 +24,7 @@ __all__ = ["main"]
 _MODULES = (
     "demo",
     "replay",
+    "importing",
     "threads",
     "state",
     "recall",

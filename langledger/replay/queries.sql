@@ -43,3 +43,17 @@ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 -- name: unfinished
 SELECT thread_id FROM {schema}.thread
 WHERE tenant = %(tenant)s AND metadata -> 'replay' -> 'complete' = 'false'::jsonb
+
+-- name: imports
+-- The files that were taken over to their end, with their size and time then.
+SELECT metadata -> 'import' ->> 'file' AS file,
+       (metadata -> 'import' ->> 'size')::bigint AS size,
+       (metadata -> 'import' ->> 'mtime_ns')::bigint AS mtime_ns
+FROM {schema}.thread
+WHERE tenant = %(tenant)s AND metadata -> 'import' ? 'mtime_ns'
+
+-- name: mark_import
+UPDATE {schema}.thread
+SET metadata = jsonb_set(metadata, '{import}', metadata -> 'import' || %(stamp)s::jsonb)
+WHERE tenant = %(tenant)s AND thread_key = ANY(%(thread_keys)s::uuid[]) AND metadata ? 'import'
+RETURNING thread_key

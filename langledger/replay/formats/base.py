@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from langchain_core.messages import BaseMessage
 
 from langledger.replay.formats.shapes import Json
 
-__all__ = ["Draft", "Format", "Session", "SessionMessage"]
+__all__ = ["Draft", "Format", "Session", "SessionMessage", "TextFormat"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,7 @@ class Session:
         tools: Tool definitions as recorded (provider shape, or ``{"name": ...}`` alone).
         warnings: What was left out on purpose, one sentence each.
         damage: What could not be read, one sentence each.
+        part: Which of the sessions of its file it is, where the file holds several.
     """
 
     format: str
@@ -49,6 +50,7 @@ class Session:
     tools: list[Json] = field(default_factory=list[Json])
     warnings: list[str] = field(default_factory=list[str])
     damage: list[str] = field(default_factory=list[str])
+    part: str | None = None
 
 
 @dataclass(slots=True)
@@ -73,10 +75,31 @@ class Format:
         name: As in ``Session.format``.
         title: As a message to the user calls it.
         recognises: Whether one parsed record is certainly of this format.
-        read: Turns all records into the draft.
+        read: Turns all records of a session into the draft.
+        parts: Divides a file's records into its sessions, each with a name; None: there is one.
+        grows: Its tool appends to the file while the session goes on, and names it uniquely.
     """
 
     name: str
     title: str
     recognises: Callable[[Json], bool]
     read: Callable[[Iterable[Json], Draft], None]
+    parts: Callable[[Iterable[Json]], Iterable[tuple[str, Sequence[Json]]]] | None = None
+    grows: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFormat:
+    """One way a session is written down for people to read.
+
+    Attributes:
+        name: As in ``Session.format``.
+        title: As a message to the user calls it.
+        recognises: Whether a file that begins with this text is certainly of this format.
+        read: Turns the text into the draft.
+    """
+
+    name: str
+    title: str
+    recognises: Callable[[str], bool]
+    read: Callable[[str, Draft], None]

@@ -254,4 +254,5 @@ CLAUDE_CODE = Format(
     title="a Claude Code .jsonl",
     recognises=_recognises,
     read=_read,
+    grows=True,
 )

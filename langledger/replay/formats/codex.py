@@ -274,4 +274,10 @@ def _without_bookkeeping(item: Json) -> Json:
     return {key: value for key, value in item.items() if key != _BOOKKEEPING}
 
 
-CODEX = Format(name="codex", title="a Codex rollout .jsonl", recognises=_recognises, read=_read)
+CODEX = Format(
+    name="codex",
+    title="a Codex rollout .jsonl",
+    recognises=_recognises,
+    read=_read,
+    grows=True,
+)

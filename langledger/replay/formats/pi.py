@@ -137,4 +137,4 @@ def _summary(record: Json) -> BaseMessage:
     )
 
 
-PI = Format(name="pi", title="a pi .jsonl", recognises=_recognises, read=_read)
+PI = Format(name="pi", title="a pi .jsonl", recognises=_recognises, read=_read, grows=True)

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeAlias, cast
 
 from langledger.errors import SessionFileError
 
-__all__ = ["Cursor", "Placed", "RecordReader"]
+__all__ = ["Cursor", "Placed", "RecordReader", "UnknownFormatError"]
 
 Placed: TypeAlias = tuple[str, Any]
 Lines: TypeAlias = Iterator[tuple[int, str]]
@@ -30,6 +30,10 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _BLANK = " \t\r\n"
+
+
+class UnknownFormatError(SessionFileError):
+    """The file is no recorded session of any format that is known."""
 
 
 @dataclass(slots=True)
@@ -67,7 +71,7 @@ class RecordReader:
             lines = self._lines(file)
             first = next(lines, None)
             if first is None:
-                raise SessionFileError(f"{self.path} is empty; a recorded session was expected")
+                raise UnknownFormatError(f"{self.path} is empty; a recorded session was expected")
             number, line = first
             try:
                 value = json.loads(line)
@@ -157,7 +161,7 @@ class RecordReader:
         """Refuse what cannot be JSON before reading a line that may be the whole file."""
         begin = start.lstrip(b" \t\r\n")[:20]
         if begin and begin[:1] not in (b"{", b"["):
-            raise SessionFileError(
+            raise UnknownFormatError(
                 f"{self.path} is not a recorded session: it starts with {begin!r}, "
                 "and JSON or JSON lines were expected"
             )
