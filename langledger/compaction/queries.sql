@@ -149,3 +149,27 @@ ON CONFLICT (tenant, thread_key, scope, seq) DO UPDATE SET body = excluded.body
 -- name: unbring
 DELETE FROM {schema}.brought
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s AND seq = %(seq)s
+
+-- name: cut_for
+-- The compaction that the call which this entry answered was made with; null: the next call.
+SELECT generation, covered, masked, boundary, view
+FROM {schema}.compaction
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
+  AND seen < coalesce(%(answer)s::bigint, 9223372036854775807)
+  AND created_at <= coalesce((SELECT e.created_at FROM {schema}.entry e
+                              WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
+                                AND e.seq = %(answer)s::bigint), 'infinity')
+ORDER BY generation DESC
+LIMIT 1
+
+-- name: in_view
+-- The entries that a view after a compaction is made of, newest first.
+SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.body
+FROM {schema}.entry e
+WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
+  AND coalesce(e.scope, '') = %(scope)s
+  AND e.seq < coalesce(%(answer)s::bigint, 9223372036854775807)
+  AND (e.seq > %(seen)s OR e.role = 'system'
+       OR e.seq <@ (%(history)s::int8multirange - %(covered)s::int8multirange))
+ORDER BY e.seq DESC
+LIMIT %(limit)s

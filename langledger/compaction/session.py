@@ -44,7 +44,7 @@ from langledger.state.records import WorkingState
 from langledger.state.store import Event
 from langledger.tokens import count_message, count_text, usage_total
 
-__all__ = ["Session", "View"]
+__all__ = ["Session", "View", "opening_message"]
 
 # What lies outside these multiples of our own count is a misreport, not a measurement.
 _PLAUSIBLE_USAGE = 0.6, 5.0
@@ -287,7 +287,7 @@ class Session:
                 messages.append(message)
                 tokens += self._tokens(message, unit)
         if messages and isinstance(messages[0], AIMessage):  # some providers take no such request
-            messages.insert(0, _opening())
+            messages.insert(0, opening_message())
             tokens += self.count(messages[0])
         return View(merge_system(system, systems), messages, tokens)
 
@@ -394,6 +394,7 @@ def _is_of_another(answer: BaseMessage, model: str) -> bool:
     return not (one.startswith(other) or other.startswith(one))
 
 
-def _opening() -> HumanMessage:
+def opening_message() -> HumanMessage:
+    """Return what opens a view whose history begins with the assistant."""
     marks = {"langledger": {"origin": "opening"}}
     return HumanMessage(_OPENING, id="langledger-opening", additional_kwargs=marks)
