@@ -34,7 +34,7 @@ _MODULES = (
     "database",
 )
 # Integrations stand above this package, in the same wheel; the same contract.
-_INTEGRATIONS = ("langledger_mcp.command",)
+_INTEGRATIONS = ("langledger_mcp.command", "langledger_claude_code.command")
 _FAILED, _CALLED_WRONGLY, _INTERRUPTED = 1, 2, 130
 
 
