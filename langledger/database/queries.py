@@ -35,11 +35,12 @@ _SCHEMA = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _PLACEHOLDER = "{schema}"
 
 
-def load_queries(package: str) -> Mapping[str, LiteralString]:
+def load_queries(package: str, name: str = "queries.sql") -> Mapping[str, LiteralString]:
     """Read the named statements of a feature.
 
     Args:
         package: Import name of the package that holds ``queries.sql``; mostly ``__package__``.
+        name: Of the file, where a feature has more than one.
 
     Returns:
         Name to SQL, as it stands, for ``Query`` or ``fetch``.
@@ -47,7 +48,7 @@ def load_queries(package: str) -> Mapping[str, LiteralString]:
     Raises:
         ValueError: For a bad or repeated name, or text before the first name.
     """
-    return parse_queries(files(package).joinpath("queries.sql").read_text(encoding="utf-8"))
+    return parse_queries(files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
 def parse_queries(text: str) -> Mapping[str, LiteralString]:
