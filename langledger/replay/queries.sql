@@ -10,25 +10,10 @@ WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')
 
 -- name: discard
 -- Removes a thread that a replay did not finish.
-WITH gone AS (
-    DELETE FROM {schema}.thread
-    WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
-      AND metadata -> 'replay' -> 'complete' = 'false'::jsonb
-    RETURNING tenant, thread_key
-), entries AS (
-    DELETE FROM {schema}.entry e USING gone g
-    WHERE e.tenant = g.tenant AND e.thread_key = g.thread_key
-), compactions AS (
-    DELETE FROM {schema}.compaction c USING gone g
-    WHERE c.tenant = g.tenant AND c.thread_key = g.thread_key
-), requests AS (
-    DELETE FROM {schema}.compaction_request r USING gone g
-    WHERE r.tenant = g.tenant AND r.thread_key = g.thread_key
-), recalled AS (
-    DELETE FROM {schema}.brought b USING gone g
-    WHERE b.tenant = g.tenant AND b.thread_key = g.thread_key
-)
-SELECT tenant FROM gone
+DELETE FROM {schema}.thread
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+  AND metadata -> 'replay' -> 'complete' = 'false'::jsonb
+RETURNING tenant
 
 -- name: claim
 INSERT INTO {schema}.thread (tenant, thread_key, thread_id, metadata)

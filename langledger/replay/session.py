@@ -15,15 +15,20 @@ from typing import cast
 from pydantic import ValidationError
 
 from langledger.errors import SessionFileError
+from langledger.replay.formats.aider import AIDER
 from langledger.replay.formats.base import Draft, Format, Session, SessionMessage, TextFormat
 from langledger.replay.formats.claude_code import CLAUDE_CODE
 from langledger.replay.formats.codex import CODEX
 from langledger.replay.formats.langchain import LANGCHAIN
+from langledger.replay.formats.langsmith import LANGSMITH
 from langledger.replay.formats.normalised import NORMALISED
 from langledger.replay.formats.openai_chat import OPENAI_CHAT
+from langledger.replay.formats.openhands import OPENHANDS
 from langledger.replay.formats.pi import PI
 from langledger.replay.formats.reading import Cursor, Placed, RecordReader, UnknownFormatError
 from langledger.replay.formats.shapes import Json, ShapeError, first_problem
+from langledger.replay.formats.specstory import SPECSTORY
+from langledger.replay.formats.trajectories import MOATLESS, SWE_AGENT
 
 __all__ = [
     "FORMATS",
@@ -38,14 +43,18 @@ __all__ = [
 # The first that recognises a record reads the file: a system line of Claude Code would
 # pass for a dumped SystemMessage too.
 FORMATS: tuple[Format, ...] = (
+    LANGSMITH,
     CLAUDE_CODE,
     CODEX,
     NORMALISED,
     LANGCHAIN,
     PI,
+    OPENHANDS,
+    SWE_AGENT,
+    MOATLESS,
     OPENAI_CHAT,
 )
-TEXT_FORMATS: tuple[TextFormat, ...] = ()
+TEXT_FORMATS: tuple[TextFormat, ...] = (AIDER, SPECSTORY)
 GROWING = frozenset(known.name for known in FORMATS if known.grows)
 """Names of the formats whose files are appended to while the session goes on."""
 

@@ -39,7 +39,7 @@ from langledger.replay.formats.shapes import (
     text,
 )
 
-__all__ = ["LANGCHAIN"]
+__all__ = ["LANGCHAIN", "is_message", "read_message"]
 
 _CLASSES: tuple[type[BaseMessage], ...] = (
     AIMessage,
@@ -65,11 +65,12 @@ def _recognises(record: Json) -> bool:
     messages = _messages(record)
     if messages is not None:
         first = messages[0] if messages else None
-        return isinstance(first, dict) and _is_message(cast("Json", first))
-    return _is_message(record)
+        return isinstance(first, dict) and is_message(cast("Json", first))
+    return is_message(record)
 
 
-def _is_message(record: Json) -> bool:
+def is_message(record: Json) -> bool:
+    """Whether LangChain dumped this as a message, in one of its ways."""
     kind = record.get("type")
     if "lc" in record and kind == "constructor":
         return _class_name(record) in _BY_NAME
@@ -103,11 +104,16 @@ def _read(records: Iterable[Json], draft: Draft) -> None:
 
 
 def _add(record: Json, draft: Draft) -> None:
-    message = _message(record)
+    message = read_message(record)
     draft.add(message, shown=COMPACTION not in message.additional_kwargs)
 
 
-def _message(record: Json) -> BaseMessage:
+def read_message(record: Json) -> BaseMessage:
+    """Return a message that LangChain dumped.
+
+    Raises:
+        ShapeError: It is none.
+    """
     if "lc" in record:
         name = _class_name(record)
         if name not in _BY_NAME:

@@ -1,14 +1,14 @@
 """Conversations in OpenAI's chat shape inside one JSON document.
 
-``{"messages": [{role, content, tool_calls}]}``, as mini-swe-agent's trajectories and
-OpenHands' completion logs have it; the latter also hold the last ``response`` and the
-``tools`` that were sent.
+``{"messages": [{role, content, tool_calls}]}``, one or one a line, as mini-swe-agent's
+trajectories and OpenHands' completion logs have it; the latter also hold the last
+``response`` and the ``tools`` that were sent.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, SystemMessage
@@ -28,7 +28,7 @@ from langledger.replay.formats.shapes import (
     text,
 )
 
-__all__ = ["OPENAI_CHAT"]
+__all__ = ["OPENAI_CHAT", "read_chat_message"]
 
 # How OpenHands ends the output of a command.
 _EXIT_CODE = re.compile(r"\[Command finished with exit code (-?\d{1,9})\]\s*\Z")
@@ -60,15 +60,30 @@ def _read(records: Iterable[Json], draft: Draft) -> None:
                 _add(optional_mapping(choice, "message"), names, draft)
 
 
+def _parts(records: Iterable[Json]) -> Iterable[tuple[str, Sequence[Json]]]:
+    """Divide lines of conversations, as fine-tuning files have them."""
+    for number, record in enumerate(records, start=1):
+        yield optional_text(record, "instance_id") or str(number), [record]
+
+
 def _add(record: Json, names: dict[str, str], draft: Draft) -> None:
     role = text(record, "role")
     if role == "exit":  # mini-swe-agent's end mark: the patch, never sent to the model
         return
-    draft.add(_message(record, role, names))
+    draft.add(read_chat_message(record, names))
 
 
-def _message(record: Json, role: str, names: dict[str, str]) -> BaseMessage:
-    content = content_of(record)
+def read_chat_message(record: Json, names: dict[str, str]) -> BaseMessage:
+    """Return a message in OpenAI's chat shape.
+
+    Args:
+        record: As recorded.
+        names: The tools of the calls so far, by call id; those of this message are added.
+
+    Raises:
+        ShapeError: It is none.
+    """
+    role, content = text(record, "role"), content_of(record)
     if role == "user":
         return human(content)
     if role in {"system", "developer"}:
@@ -105,4 +120,5 @@ OPENAI_CHAT = Format(
     title="a JSON document with OpenAI chat messages (mini-swe-agent, OpenHands)",
     recognises=_recognises,
     read=_read,
+    parts=_parts,
 )

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -61,6 +62,35 @@ def test_all_recorded_sessions_have_the_counts_of_the_index(
     assert [result.path.name for result in done if result.failed] == []
     again = [*import_files(ledger, sorted({path.parent for path in index}))]
     assert sum(result.unchanged for result in again) == 45
+
+
+@pytest.mark.transcripts
+def test_all_raw_files_are_taken(ledger: Ledger, transcripts_dir: Path) -> None:
+    done = [*import_files(ledger, [transcripts_dir / "raw"])]
+    formats = Counter(session.format for result in done for session in result.sessions)
+    assert formats == {
+        "aider": 2,
+        "claude-code": 5,
+        "codex": 4,
+        "moatless": 1,
+        "openai-chat": 3,
+        "pi": 2,
+        "specstory": 1,
+        "swe-agent": 2,
+    }
+    assert [result for result in done if result.failed or result.skipped] == []
+    for session in (session for result in done for session in result.sessions):
+        assert ledger.count(session.thread_id) == session.messages == session.added
+
+
+def test_each_session_of_a_file_is_a_thread(ledger: Ledger, tmp_path: Path) -> None:
+    path = tmp_path / "talks.jsonl"
+    talks = [{"messages": [{"role": "user", "content": word}]} for word in ("a", "b")]
+    path.write_text("".join(json.dumps(talk) + "\n" for talk in talks))
+    (result,) = import_files(ledger, [path])
+    assert [texts(ledger, item.thread_id) for item in result.sessions] == [["a"], ["b"]]
+    (again,) = import_files(ledger, [path])
+    assert again.unchanged
 
 
 @pytest.mark.transcripts
