@@ -17,6 +17,7 @@
     │   └── NothingToShrinkError
     ├── StateError
     ├── EmbeddingError
+    ├── RepositoryError
     └── SessionFileError
 
 A class's docstring is its default message. Messages say what to do next, and the
@@ -37,6 +38,7 @@ __all__ = [
     "MissingDependencyError",
     "NotSetUpError",
     "NothingToShrinkError",
+    "RepositoryError",
     "SchemaTooNewError",
     "SerializationError",
     "SessionFileError",
@@ -106,6 +108,10 @@ class StateError(LangLedgerError):
 
 class EmbeddingError(LangLedgerError):
     """The embedding model failed, or its vectors do not fit the stored ones; words still work."""
+
+
+class RepositoryError(LangLedgerError):
+    """The repository cannot be read, or was not indexed yet; run `langledger repo index`."""
 
 
 class SessionFileError(LangLedgerError):
