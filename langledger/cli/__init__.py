@@ -24,6 +24,7 @@ __all__ = ["main"]
 _MODULES = (
     "demo",
     "replay",
+    "bench",
     "importing",
     "threads",
     "state",
@@ -32,6 +33,7 @@ _MODULES = (
     "compaction",
     "checkpoint",
     "database",
+    "ui",
 )
 # Integrations stand above this package, in the same wheel; the same contract.
 _INTEGRATIONS = ("langledger_mcp.command", "langledger_claude_code.command")

@@ -1,0 +1,13 @@
+"""The debug page: what each model call saw, and why. A local web page on one ledger.
+
+:func:`build_app` is the ASGI application, :func:`serve` runs it on the loopback address. Pages
+stand in ``pages/``, one module each with a ``router``; a new one is added to ``app.PAGES``.
+Everything is rendered here; the browser gets two vendored scripts and a small one of ours.
+"""
+
+from __future__ import annotations
+
+from langledger.ui.app import build_app
+from langledger.ui.serving import serve
+
+__all__ = ["build_app", "serve"]

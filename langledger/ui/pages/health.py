@@ -1,0 +1,28 @@
+"""Whether the database can hold a ledger, and how large it is."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from langledger.database.doctor import diagnose
+from langledger.ui import reading
+from langledger.ui.desk import At
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+
+@router.get("/health")
+def health(request: Request, desk: At) -> HTMLResponse:
+    """Show what `langledger doctor` tells, and the sizes of the tables."""
+    ledger, options = desk.ledger, desk.options
+    embedder = ledger.recalling.embedder
+    return desk.page(
+        request,
+        "health",
+        report=diagnose(ledger.dsn, schema=options.schema, data_dir=options.data_dir),
+        tables=desk.run(reading.tables()),
+        embedder=embedder.name if embedder else None,
+    )

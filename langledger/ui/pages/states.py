@@ -1,0 +1,114 @@
+"""A thread's working state, now or as it was, how it came to be, and a person's changes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, cast
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import HTMLResponse, Response
+
+from langledger.state.base import StatementKind
+from langledger.state.diff import state_diff
+from langledger.state.records import KINDS, WorkingState
+from langledger.ui import reading
+from langledger.ui.desk import At, Desk, Form, Here, Thread, back, whole
+
+__all__ = ["router"]
+
+router = APIRouter()
+_STATUSES = ("active", "superseded", "expired")
+_MOST = 40  # compactions whose changes are told
+
+
+@router.get("/threads/{thread_key}/state")
+def show(request: Request, desk: At, here: Thread, at: str = "", since: str = "") -> HTMLResponse:
+    """Show the state after an entry, and what changed since an earlier one."""
+    point, start = whole(at, "at"), whole(since, "since")
+    state = _state(desk, here, point)
+    old = _state(desk, here, start) if start else None
+    return desk.page(
+        request,
+        "state",
+        here=here,
+        tab="state",
+        state=state,
+        at=point,
+        since=start,
+        changed=state_diff(old, state) if old else None,
+        kinds=[(kind, name, state.statements(kind)) for kind, name in KINDS.items()],
+        statuses=_STATUSES,
+        pins=desk.ledger.pins(here.location.thread_id),
+        scopes=desk.run(reading.scopes(here.location)),
+    )
+
+
+@router.get("/threads/{thread_key}/state/story")
+def story(request: Request, desk: At, here: Thread) -> HTMLResponse:
+    """Tell what changed between compactions, the newest first."""
+    rows = desk.run(reading.compactions(here.location))
+    wanted = [row["generation"] for row in rows][-_MOST - 1 :]
+    found = desk.run(reading.cuts(here.location, wanted))
+    empty = wanted[:1] == [1]
+    stages: list[tuple[str, int, WorkingState]] = [("", 0, WorkingState())] if empty else []
+    for number, (cut, _) in found.items():
+        stages.append((f"compaction {number}", cut.seen, WorkingState.model_validate(cut.state)))
+    if stages:
+        stages.append(("now", 0, _state(desk, here, None)))
+    told = [
+        (name, seen, state_diff(before, state))
+        for (_, _, before), (name, seen, state) in pairwise(stages)
+    ]
+    return desk.page(request, "story", here=here, stages=told[::-1])
+
+
+@router.post("/threads/{thread_key}/state/edit")
+def edit(desk: At, here: Thread, form: Form) -> Response:
+    """Change a statement; what is left as it was counts as no change."""
+    changes: dict[str, Any] = {
+        name: form[name]
+        for name in ("what", "why", "status")
+        if name in form and form[name] != form.get(f"old_{name}")
+    }
+    if form.get("archived") in ("yes", "no"):
+        changes["archived"] = form["archived"] == "yes"
+    if changes.get("status", "active") not in _STATUSES:
+        raise HTTPException(400, f"The status must be one of {', '.join(_STATUSES)}.")
+    if changes:
+        record = form.get("id", "")
+        desk.ledger.edit_state(here.location.thread_id, record, scope=here.scope, **changes)
+    return back(here.to("state"))
+
+
+@router.post("/threads/{thread_key}/state/add")
+def add(desk: At, here: Thread, form: Form) -> Response:
+    """Add a statement of a person."""
+    desk.ledger.add_to_state(
+        here.location.thread_id,
+        cast("StatementKind", form.get("kind", "")),
+        form.get("what", ""),
+        why=form.get("why", ""),
+        scope=here.scope,
+    )
+    return back(here.to("state"))
+
+
+@router.post("/threads/{thread_key}/pins")
+def pin(desk: At, here: Thread, form: Form) -> Response:
+    """Pin an entry, or a text."""
+    entry_id = whole(form.get("entry"), "The entry")
+    text = form.get("text") or None
+    desk.ledger.pin(here.location.thread_id, text, entry_id=entry_id)
+    return back(here.to("state") if entry_id is None else here.to(f"entries/{entry_id}"))
+
+
+@router.post("/threads/{thread_key}/pins/{pin_id}/delete")
+def unpin(desk: At, here: Thread, pin_id: int, form: Form) -> Response:
+    """Take a pin away."""
+    desk.ledger.unpin(here.location.thread_id, pin_id)
+    entry_id = whole(form.get("entry"), "The entry")
+    return back(here.to("state") if entry_id is None else here.to(f"entries/{entry_id}"))
+
+
+def _state(desk: Desk, here: Here, at: int | None) -> WorkingState:
+    return desk.ledger.state(here.location.thread_id, at=at, scope=here.scope)
