@@ -20,10 +20,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, cast
 
 import snowballstemmer
@@ -79,9 +81,11 @@ def analyse(text: str) -> Analysis:
     """Return the terms of a text; any text, of any length."""
     counts: dict[str, int] = {}
     size = 0
-    for term in _terms(unicodedata.normalize("NFKC", text)):
-        counts[term] = counts.get(term, 0) + 1
-        size += term[0] not in "=~"
+    # Of a token that occurs often, as most in code do, the terms are made once.
+    for token, times in Counter(_COMPOUND.findall(unicodedata.normalize("NFKC", text))).items():
+        for term in _terms(token):
+            counts[term] = counts.get(term, 0) + times
+            size += times if term[0] not in "=~" else 0
     return Analysis(counts, size)
 
 
@@ -103,17 +107,15 @@ def is_whole(term: str) -> bool:
     return term[0] in "=~"
 
 
-def _terms(text: str) -> Iterator[str]:
-    for found in _COMPOUND.finditer(text):
-        token = found[0]
-        if _CJK.search(token):
-            yield from _mixed(token)
-        elif len(token) > _LONGEST:  # a blob, or words glued together: its pieces are searched too
-            yield _short("=" + token.lower())
-            for piece in _PIECE.findall(token):
-                yield from _compound(piece) if len(piece) <= _LONGEST else ()
-        else:
-            yield from _compound(token)
+def _terms(token: str) -> Iterable[str]:
+    """Return the terms of a run without spaces, each as often as it occurs in it."""
+    if not token.isascii() and _CJK.search(token):
+        return _mixed(token)
+    if len(token) <= _LONGEST:
+        return _compound(token)
+    # A blob, or words glued together: its pieces are searched too.
+    pieces = [piece for piece in _PIECE.findall(token) if len(piece) <= _LONGEST]
+    return (_short("=" + token.lower()), *chain.from_iterable(map(_compound, pieces)))
 
 
 def _mixed(token: str) -> Iterator[str]:

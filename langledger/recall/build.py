@@ -62,20 +62,22 @@ def units_of_entries(
         before: Those that stand before them, for the calls that tool results answer.
         clean: Takes secrets out of a text.
     """
-    messages = [entry.message for entry in (*before, *entries)]
-    heads = call_heads(messages)
+    heads = call_heads(entry.message for entry in (*before, *entries))
     talk: deque[set[str]] = deque(maxlen=_BACK)
+    # Of those before, no more is read than the newest ones that a short message may continue.
+    for entry in [entry for entry in before if _is_talk(entry.message)][-_BACK:]:
+        texts = _texts(entry.message, heads, clean)
+        talk.append(_words(analyse(texts[0])) if _is_short(entry.message, texts) else set())
     units: list[Unit] = []
-    for place, entry in enumerate((*before, *entries)):
-        message = messages[place]
-        texts = [clean(storable(text)) for text in units_of(message, heads)]
+    for entry in entries:
+        texts = _texts(entry.message, heads, clean)
         analyses = [analyse(text) for text in texts]
-        if place >= len(before):
-            around = set[str]().union(*talk) if _is_short(message, texts) else set[str]()
-            rows = zip(texts, analyses, strict=True)
-            units += [_unit(entry, part, *row, around) for part, row in enumerate(rows)]
-        if not isinstance(message, ToolMessage):
-            talk.append(_words(analyses[0]) if _is_short(message, texts) else set())
+        short = _is_short(entry.message, texts)
+        around = set[str]().union(*talk) if short else set[str]()
+        rows = zip(texts, analyses, strict=True)
+        units += [_unit(entry, part, *row, around) for part, row in enumerate(rows)]
+        if _is_talk(entry.message):
+            talk.append(_words(analyses[0]) if short else set())
     return units
 
 
@@ -146,8 +148,16 @@ def _unit(entry: Entry, part: int, text: str, analysis: Analysis, around: set[st
     )
 
 
+def _texts(message: BaseMessage, heads: Mapping[str, str], clean: Clean) -> list[str]:
+    return [clean(storable(text)) for text in units_of(message, heads)]
+
+
+def _is_talk(message: BaseMessage) -> bool:
+    return not isinstance(message, ToolMessage)
+
+
 def _is_short(message: BaseMessage, texts: Sequence[str]) -> bool:
-    return len(texts) == 1 and len(texts[0]) <= _SHORT and not isinstance(message, ToolMessage)
+    return len(texts) == 1 and len(texts[0]) <= _SHORT and _is_talk(message)
 
 
 def _words(analysis: Analysis) -> set[str]:

@@ -11,8 +11,10 @@ their place in the history, never by which result came first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, cast, get_args
+from heapq import nsmallest
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -22,7 +24,6 @@ from langledger.state.heard import after_message, hear_agent, hear_result, hear_
 from langledger.state.interventions import Executed, executed_instead, reviewed
 from langledger.state.known import Known
 from langledger.state.records import (
-    CommandKind,
     CommandRecord,
     FileRecord,
     LastAction,
@@ -279,11 +280,7 @@ class StateFold:
         state = self._state
         del state.pending[:-MAX_PENDING]
         StepList(state).prune()
-        for kind in get_args(CommandKind):
-            limit = MAX_COMMANDS // 3 if kind in ("edit", "inspect") else MAX_COMMANDS
-            same = sorted((c for c in state.commands.values() if c.kind == kind), key=_age)
-            for record in same[:-limit]:
-                del state.commands[record.command]
+        _drop_oldest(state.commands)
         if len(state.files_read) > MAX_READS:
             oldest = sorted(state.files_read, key=lambda p: (state.files_read[p].source, p))
             for path in oldest[:-MAX_READS]:
@@ -294,6 +291,17 @@ def _calls_of(message: AIMessage) -> list[dict[str, Any]]:
     """Return a message's calls, those whose arguments could not be parsed after the others."""
     calls = cast("list[Any]", [*(message.tool_calls or ()), *(message.invalid_tool_calls or ())])
     return [call for call in calls if isinstance(call, dict)]
+
+
+def _drop_oldest(commands: dict[str, CommandRecord]) -> None:
+    """Drop the oldest commands of each kind that has more than are kept of it."""
+    counts = Counter(record.kind for record in commands.values())
+    for kind, count in counts.items():
+        excess = count - (MAX_COMMANDS // 3 if kind in ("edit", "inspect") else MAX_COMMANDS)
+        if excess > 0:
+            same = (record for record in commands.values() if record.kind == kind)
+            for record in nsmallest(excess, same, key=_age):
+                del commands[record.command]
 
 
 def _age(record: CommandRecord) -> tuple[Position, str]:
