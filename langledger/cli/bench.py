@@ -1,0 +1,166 @@
+"""``langledger bench``: what survives a compaction, for langledger and for others."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from langledger.cli.common import DatabaseUrl, DataDir, Json, as_text, chosen_settings
+from langledger.cli.output import echo, print_json, progress
+from langledger.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from langledger.ledger import Ledger
+
+__all__ = ["register"]
+
+Sessions = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Recorded sessions, or folders of them; default: the one that ships."),
+]
+Strategies = Annotated[
+    list[str] | None,
+    typer.Option("--strategy", help="One to compare; may be given again. Default: all."),
+]
+Windows = Annotated[
+    list[int] | None,
+    typer.Option("--window", min=1000, help="A window in tokens; may be given again."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", help="JSONL file for the records; one that is there is continued."),
+]
+Plot = Annotated[Path | None, typer.Option("--plot", help="PNG file for a chart.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        callback=as_text,
+        help="Writes the summaries of every side, such as openai:gpt-5-mini; default: a script.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    bench = typer.Typer(
+        no_args_is_help=True, help="Measure what survives a compaction, peers beside langledger."
+    )
+    bench.command()(continuity)
+    app.add_typer(bench, name="bench")
+
+
+def continuity(
+    sessions: Sessions = None,
+    strategy: Strategies = None,
+    window: Windows = None,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option("--threshold", help="Share of the window; may be given again. Default 0.72."),
+    ] = None,
+    model: Model = None,
+    out: Out = None,
+    plot: Plot = None,
+    dsn: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Let each strategy live recorded sessions, and score each view after a compaction."""
+    from langledger.evaluate.continuity import run_session
+    from langledger.evaluate.journal import Journal
+    from langledger.evaluate.report import continuity_tables
+    from langledger.evaluate.samples import sessions_of
+    from langledger.evaluate.strategies import available, chosen
+
+    names = available(chosen(strategy or []), tell=progress)
+    windows = window or ([32_000, 128_000] if sessions else [12_000])
+    thresholds = _thresholds(threshold or [0.72])
+    chat_model = _model(model)
+    _check_plot(plot)
+    journal = Journal(out)
+    with _ledger(dsn, data_dir) as ledger:
+        for name, session in sessions_of(sessions or [], ledger, tell=progress):
+            run_session(
+                name,
+                session,
+                ledger,
+                journal,
+                strategies=names,
+                windows=windows,
+                thresholds=thresholds,
+                model=chat_model,
+                model_name=model or "",
+                tell=progress,
+            )
+    if plot is not None:
+        from langledger.evaluate.plots import draw_continuity
+
+        draw_continuity(journal.records, plot)
+    _report(continuity_tables(journal.records), as_json=as_json)
+
+
+def _report(tables: list[tuple[str, str]], *, as_json: bool) -> None:
+    from langledger.evaluate.report import surroundings
+
+    if as_json:
+        print_json({"surroundings": surroundings(), "tables": dict(tables)})
+        return
+    told = ", ".join(f"{name} {value}" for name, value in surroundings().items())
+    echo("\n\n".join([f"{title}\n\n{table}" for title, table in tables] + [told]))
+
+
+@contextmanager
+def _ledger(dsn: str | None, data_dir: Path | None) -> Generator[Ledger]:
+    """Give a ledger of a tenant of its own; without a database named, one that is thrown away.
+
+    It searches by words and names: vectors of thousands of messages would take hours.
+    """
+    from langledger.ledger import Ledger
+
+    settings = chosen_settings(dsn, data_dir)
+    with ExitStack() as stack:
+        if settings.database_url is None and data_dir is None:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="langledger-bench-")))
+            folder.chmod(0o711)  # run by root, the embedded server is another user
+            settings = settings.model_copy(update={"data_dir": folder / "data"})
+        settings = settings.model_copy(update={"embeddings": "off"})
+        ledger = stack.enter_context(Ledger.from_settings(settings))
+        yield ledger.for_tenant("langledger-bench")
+
+
+def _thresholds(values: list[float]) -> list[float]:
+    wrong = [value for value in values if not 0.3 <= value <= 0.95]
+    if wrong:
+        raise ConfigurationError(f"--threshold must be 0.3 to 0.95, not {wrong[0]:g}")
+    return values
+
+
+def _model(name: str | None) -> BaseChatModel | None:
+    if name is None:
+        return None
+    from langchain.chat_models import init_chat_model
+
+    try:
+        return init_chat_model(name)
+    except Exception as error:
+        raise ConfigurationError(
+            f"the model {name!r} cannot be used: {error} - name it as provider:model, install "
+            "the provider's package, and set its key in the environment"
+        ) from error
+
+
+def _check_plot(plot: Path | None) -> None:
+    if plot is None:
+        return
+    from langledger.evaluate.plots import check_drawable
+
+    check_drawable()
+    if not plot.parent.is_dir():
+        raise ConfigurationError(f"--plot: there is no folder {plot.parent}")

@@ -1,0 +1,1 @@
+"""What survives a compaction, measured for langledger and for its peers."""

@@ -1,0 +1,176 @@
+"""Compaction of other packages, by their own code, as a host drives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any, cast
+from weakref import finalize
+
+from langchain.agents.middleware.summarization import SummarizationMiddleware
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables.config import set_config_context
+from langgraph.graph.message import add_messages
+
+from langledger.evaluate.sides import Setting, quiet_runtime
+from langledger.evaluate.stand_in import MAX_SUMMARY, StandIn
+
+__all__ = ["DeepAgents", "LangChain", "LangMem", "installed"]
+
+_NOW = ("messages", 1)  # a trigger that always fires: how these are asked to compact now
+
+
+def installed(package: str) -> str | None:
+    """Return the version of a package, None where it is not installed."""
+    return version(package) if find_spec(package) else None
+
+
+class _Counter(BaseCallbackHandler):
+    """Counts the calls of a real summary model."""
+
+    calls = 0
+
+    def on_chat_model_start(self, *_: Any, **__: Any) -> None:
+        self.calls += 1
+
+
+class _Peer:
+    """What the peers share: their summary model, and how often it was asked."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._counter = _Counter()
+        model = setting.writer()
+        scripted = isinstance(model, StandIn)
+        self.model = model if scripted else model.model_copy(update={"callbacks": [self._counter]})
+        self.events = 0
+        self.thread_id: str | None = None
+
+    @property
+    def asked(self) -> int:
+        """How often the summary model was asked."""
+        return self.model.asked if isinstance(self.model, StandIn) else self._counter.calls
+
+    def _summarizer(self) -> Mapping[str, Any]:
+        # The stand-in reads messages; a real model gets the peer's own prompt.
+        return {"summarizer": self.model.summarise} if isinstance(self.model, StandIn) else {}
+
+
+class LangChain(_Peer):
+    """LangChain's ``SummarizationMiddleware``: it rewrites the agent's messages."""
+
+    def __init__(self, setting: Setting, **options: Any) -> None:
+        super().__init__(setting)
+        self._middleware = self._made(("fraction", setting.threshold), options)
+        self._forced = self._made(_NOW, options)
+        self._state: list[BaseMessage] = []
+        self._known = 0
+
+    def _made(self, trigger: Any, options: Mapping[str, Any]) -> SummarizationMiddleware:
+        return SummarizationMiddleware(
+            self.model, trigger=trigger, **self._summarizer(), **cast("Any", options)
+        )
+
+    def view(self, messages: Sequence[BaseMessage], *, force: bool = False) -> list[BaseMessage]:
+        """Return the agent's messages after ``before_model``."""
+        new = [m.model_copy() for m in messages[self._known :]]
+        self._known = len(messages)
+        self._state = _added(self._state, new)
+        chosen = self._forced if force else self._middleware
+        update = chosen.before_model(cast("Any", {"messages": self._state}), quiet_runtime())
+        if update:
+            self._state = _added(self._state, update["messages"])
+            self.events += 1
+        return list(self._state)
+
+
+class DeepAgents(_Peer):
+    """deepagents' middleware: a view over the agent's messages, the history put into a file."""
+
+    def __init__(self, setting: Setting, **options: Any) -> None:
+        super().__init__(setting)
+        keep: dict[str, Any] = {"keep": ("fraction", 0.10), **options}
+        self._middleware = self._made(("fraction", setting.threshold), keep)
+        self._forced = self._made(_NOW, keep)
+        self._state: dict[str, Any] = {}
+
+    def _made(self, trigger: Any, options: Mapping[str, Any]) -> Any:
+        from deepagents import backends  # noqa: PLC0415 - of the extra bench
+        from deepagents.middleware import summarization  # noqa: PLC0415 - as above
+
+        folder = mkdtemp(prefix="langledger-bench-")
+        finalize(self, rmtree, folder, ignore_errors=True)
+        return summarization.SummarizationMiddleware(
+            self.model,
+            backend=backends.FilesystemBackend(root_dir=folder, virtual_mode=True),
+            trigger=trigger,
+            **self._summarizer(),
+            **cast("Any", options),
+        )
+
+    def view(self, messages: Sequence[BaseMessage], *, force: bool = False) -> list[BaseMessage]:
+        """Return what ``wrap_model_call`` hands on."""
+        sent: list[BaseMessage] = []
+
+        def handler(request: ModelRequest[Any]) -> ModelResponse[Any]:
+            sent[:] = request.messages
+            return ModelResponse(result=[AIMessage("ok")])
+
+        request: ModelRequest[Any] = ModelRequest(
+            model=self.model,
+            messages=cast("Any", list(messages)),
+            runtime=quiet_runtime(),
+            state=cast("Any", {**self._state, "messages": list(messages)}),
+        )
+        chosen = self._forced if force else self._middleware
+        with set_config_context({"configurable": {"thread_id": "bench"}}) as context:
+            response: object = context.run(chosen.wrap_model_call, request, handler)
+        self._note(response)
+        return sent
+
+    def _note(self, response: object) -> None:
+        if isinstance(response, ExtendedModelResponse) and response.command is not None:
+            update = dict(cast("Mapping[str, Any]", response.command.update or {}))
+            update.pop("messages", None)
+            self.events += "_summarization_event" in update
+            self._state |= update
+
+
+class LangMem(_Peer):
+    """langmem's ``SummarizationNode``."""
+
+    def __init__(self, setting: Setting, **options: Any) -> None:
+        super().__init__(setting)
+        self._window = setting.window
+        self._node = self._made(int(setting.threshold * setting.window), options)
+        self._forced = self._made(1, options)
+        self._context: dict[str, Any] = {}
+
+    def _made(self, due: int, options: Mapping[str, Any]) -> Any:
+        from langmem.short_term import SummarizationNode  # noqa: PLC0415 - of the extra bench
+
+        chosen: dict[str, Any] = {
+            "max_tokens": self._window,
+            "max_tokens_before_summary": due,
+            "max_summary_tokens": MAX_SUMMARY,
+            **options,
+        }
+        return SummarizationNode(model=cast("BaseChatModel", self.model), **chosen)
+
+    def view(self, messages: Sequence[BaseMessage], *, force: bool = False) -> list[BaseMessage]:
+        """Return ``summarized_messages``."""
+        given = {"messages": list(messages), "context": self._context}
+        found = cast("dict[str, Any]", (self._forced if force else self._node).invoke(given))
+        before = self._context.get("running_summary")
+        self._context = found.get("context", self._context)
+        self.events += self._context.get("running_summary") is not before
+        return list(found["summarized_messages"])
+
+
+def _added(state: list[BaseMessage], new: Sequence[BaseMessage]) -> list[BaseMessage]:
+    return cast("list[BaseMessage]", add_messages(cast("Any", state), cast("Any", list(new))))

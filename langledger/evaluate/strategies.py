@@ -1,0 +1,96 @@
+"""The strategies by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from langledger.errors import ConfigurationError
+from langledger.evaluate.peers import DeepAgents, LangChain, LangMem, installed
+from langledger.evaluate.sides import Codex, FullHistory, Ours, Setting, Side, Trimming
+from langledger.ledger import Ledger
+
+__all__ = ["RECORDED", "STRATEGIES", "Strategy", "available", "chosen"]
+
+RECORDED = "recorded"
+"""The session's own compaction: not a way to make a view, but one that was made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """One strategy.
+
+    Attributes:
+        title: What it is, for a table.
+        make: Makes the side for one session.
+        package: The package it needs; None: nothing beside langledger.
+    """
+
+    title: str
+    make: Callable[[Ledger, Setting], Side]
+    package: str | None = None
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "full-history": Strategy(title="full history", make=lambda _, s: FullHistory(s)),
+    "trimming": Strategy(title="trim_messages", make=lambda _, s: Trimming(s)),
+    "codex": Strategy(title="Codex's rule", make=lambda _, s: Codex(s)),
+    "langchain": Strategy(
+        title="SummarizationMiddleware, default",
+        make=lambda _, s: LangChain(s),
+        package="langchain",
+    ),
+    "langchain-tuned": Strategy(
+        title="SummarizationMiddleware, tuned",
+        make=lambda _, s: LangChain(s, keep=("fraction", 0.2), trim_tokens_to_summarize=None),
+        package="langchain",
+    ),
+    "deepagents": Strategy(
+        title="deepagents", make=lambda _, s: DeepAgents(s), package="deepagents"
+    ),
+    "langmem": Strategy(
+        title="langmem SummarizationNode", make=lambda _, s: LangMem(s), package="langmem"
+    ),
+    "langledger-state": Strategy(
+        title="langledger, state only",
+        make=lambda ledger, s: Ours(
+            ledger, s, searched=False, recall=False, max_summary_tokens=100
+        ),
+    ),
+    "langledger-recall": Strategy(
+        title="langledger, state + recall",
+        make=lambda ledger, s: Ours(ledger, s, searched=True, max_summary_tokens=100),
+    ),
+    "langledger": Strategy(
+        title="langledger, everything",
+        make=lambda ledger, s: Ours(ledger, s, searched=True),
+    ),
+}
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """Return the strategies to compare; none named: all, the sessions' own compactions too.
+
+    Raises:
+        ConfigurationError: A name is unknown.
+    """
+    known = [*STRATEGIES, RECORDED]
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+            raise ConfigurationError(f"there is no strategy {name!r}; {hint}")
+    return list(dict.fromkeys(names)) or known
+
+
+def available(names: Sequence[str], *, tell: Callable[[str], None]) -> list[str]:
+    """Return those that can run here, and tell of each that cannot."""
+    usable: list[str] = []
+    for name in names:
+        package = STRATEGIES[name].package if name in STRATEGIES else None
+        if package is None or installed(package):
+            usable.append(name)
+        else:
+            tell(f"{name} is left out: {package} is not installed; pip install 'langledger[bench]'")
+    return usable
