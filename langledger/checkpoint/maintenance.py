@@ -94,15 +94,8 @@ class Pruned:
 
 def delete_thread(cache: Cache, location: Location) -> Operation[None]:
     """Delete everything of a thread: checkpoints, writes, its entries and compactions."""
-    keys = location.keys
-    yield from drop_all(cache, location)
-    yield from fetch_all(
-        *(
-            Query(_queries[name], keys)
-            for name in ("lock", "drop_rest", "drop_entries", "drop_compactions", "drop_thread")
-        )
-    )
-    cache.forget(keys["thread_key"])
+    yield from fetch(_queries["drop_thread"], **location.keys)
+    cache.forget(location.keys["thread_key"])
 
 
 def drop_all(cache: Cache, location: Location, *, entries: bool = False) -> Operation[Pruned]:
@@ -365,9 +358,7 @@ def _apply(
 def _collect(cache: Cache, location: Location, kinds: Sequence[str]) -> Operation[int]:
     """Remove entries that nothing refers to; return how many."""
     keys = location.keys
-    _, rows = yield from fetch_all(
-        Query(_queries["lock"], keys), Query(_queries["collect"], {**keys, "kinds": list(kinds)})
-    )
+    rows = yield from fetch(_queries["collect"], **keys, kinds=list(kinds))
     cache.forget(keys["thread_key"])
     return rows[0]["n"]
 

@@ -139,38 +139,10 @@ WITH picked AS (
 SELECT count(*) AS n FROM gone
 
 -- name: collect
--- Removes entries of these kinds that no checkpoint of the thread refers to.
-WITH used AS (
-    SELECT range_agg(r.r) AS seqs
-    FROM {schema}.checkpoint c, unnest(c.refs) AS r (r)
-    WHERE c.tenant = %(tenant)s AND c.thread_key = %(thread_key)s
-), gone AS (
-    DELETE FROM {schema}.entry e
-    WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = ANY(%(kinds)s::text[])
-      AND NOT coalesce(e.seq <@ (SELECT seqs FROM used), false)
-    RETURNING 1
-)
-SELECT count(*) AS n FROM gone
-
--- name: drop_rest
-DELETE FROM {schema}.checkpoint WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
-
--- name: drop_entries
-DELETE FROM {schema}.entry WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
-
--- name: drop_compactions
-WITH requests AS (
-    DELETE FROM {schema}.compaction_request
-    WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
-), drafts AS (
-    DELETE FROM {schema}.compaction_draft
-    WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
-), recalled AS (
-    DELETE FROM {schema}.brought WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
-)
-DELETE FROM {schema}.compaction WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+SELECT {schema}.collect_entries(%(tenant)s, %(thread_key)s, %(kinds)s::text[]) AS n
 
 -- name: drop_thread
+-- And with it all that is the thread's.
 DELETE FROM {schema}.thread WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 
 -- name: copy

@@ -3,6 +3,9 @@
 -- Every key begins with the tenant, so that the tables shard by it unchanged. thread_key is a
 -- 16-byte hash of the thread id, computed by the client: a statement can address a thread without
 -- looking it up first, and rows stay narrow whatever the application's ids look like.
+--
+-- Deleting a thread's row deletes all that is the thread's. What a deletion in several statements
+-- does not see, because another transaction made the thread anew between them, would be left behind.
 
 CREATE TABLE thread (
     tenant      text        NOT NULL,
@@ -52,7 +55,8 @@ CREATE TABLE entry (
     scope       text,       -- checkpoint namespace without task ids, and agent; null: the root
     metadata    jsonb,
     body        bytea       NOT NULL,  -- compressed already: EXTERNAL spares the server a second try
-    PRIMARY KEY (tenant, thread_key, seq)
+    PRIMARY KEY (tenant, thread_key, seq),
+    FOREIGN KEY (tenant, thread_key) REFERENCES thread ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX entry_digest ON entry (tenant, thread_key, digest, occurrence);
 ALTER TABLE entry ALTER COLUMN body SET STORAGE EXTERNAL;
@@ -149,7 +153,8 @@ CREATE TABLE compaction (
     view        bytea          NOT NULL,  -- what the view is assembled from: summary, state, pins
     report      jsonb          NOT NULL,  -- numbers and identifiers only
     created_at  timestamptz    NOT NULL DEFAULT now(),
-    PRIMARY KEY (tenant, thread_key, scope, generation)
+    PRIMARY KEY (tenant, thread_key, scope, generation),
+    FOREIGN KEY (tenant, thread_key) REFERENCES thread ON DELETE CASCADE
 );
 
 -- What every view after a compaction shows. A forgotten entry takes its pin with it.

@@ -20,7 +20,8 @@ CREATE TABLE checkpoint (
     snapshots     text[],                   -- delta channels stored whole in it; null: has none at all
     run_ids       text[],                   -- runs that made its checkpoints, where known
     log           bytea          NOT NULL,
-    PRIMARY KEY (tenant, thread_key, checkpoint_ns, first_id, part)
+    PRIMARY KEY (tenant, thread_key, checkpoint_ns, first_id, part),
+    FOREIGN KEY (tenant, thread_key) REFERENCES thread ON DELETE CASCADE
 );
 CREATE INDEX checkpoint_runs ON checkpoint USING gin (run_ids) WHERE run_ids IS NOT NULL;
 ALTER TABLE checkpoint ALTER COLUMN log SET STORAGE EXTERNAL;
@@ -231,4 +232,28 @@ BEGIN
     JOIN entry e
       ON e.tenant = p_tenant AND e.thread_key = p_thread_key
      AND e.seq >= lower(r.r) AND e.seq < upper(r.r);
+END $$;
+
+-- Removes a thread's entries of these kinds that no checkpoint refers to; returns how many. Nothing of
+-- a thread that is made only now: its writer may be about to refer to what it has written.
+CREATE FUNCTION collect_entries(p_tenant text, p_thread_key uuid, p_kinds text[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    v_removed bigint;
+BEGIN
+    UPDATE thread SET generation = generation + 1
+    WHERE tenant = p_tenant AND thread_key = p_thread_key;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    WITH used AS (
+        SELECT range_agg(r.r) AS seqs
+        FROM checkpoint c, unnest(c.refs) AS r (r)
+        WHERE c.tenant = p_tenant AND c.thread_key = p_thread_key
+    )
+    DELETE FROM entry e
+    WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.kind = ANY (p_kinds)
+      AND NOT coalesce(e.seq <@ (SELECT seqs FROM used), false);
+    GET DIAGNOSTICS v_removed = ROW_COUNT;
+    RETURN v_removed;
 END $$;

@@ -39,5 +39,6 @@ CREATE TABLE brought (
     scope       text   NOT NULL,
     seq         bigint NOT NULL,  -- the user's message
     body        text   NOT NULL,
-    PRIMARY KEY (tenant, thread_key, scope, seq)
+    PRIMARY KEY (tenant, thread_key, scope, seq),
+    FOREIGN KEY (tenant, thread_key) REFERENCES thread ON DELETE CASCADE
 );

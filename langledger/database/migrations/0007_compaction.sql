@@ -6,7 +6,8 @@ CREATE TABLE compaction_request (
     thread_key  uuid        NOT NULL,
     scope       text        NOT NULL DEFAULT '',
     created_at  timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (tenant, thread_key, scope)
+    PRIMARY KEY (tenant, thread_key, scope),
+    FOREIGN KEY (tenant, thread_key) REFERENCES thread ON DELETE CASCADE
 );
 
 -- Compactions that a person reviews before they are applied. A graph that waits for the answer runs
@@ -22,5 +23,6 @@ CREATE TABLE compaction_draft (
     view        bytea,                 -- the compaction; gone once decided
     report      jsonb       NOT NULL,
     created_at  timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (tenant, thread_key, scope, task, place)
+    PRIMARY KEY (tenant, thread_key, scope, task, place),
+    FOREIGN KEY (tenant, thread_key) REFERENCES thread ON DELETE CASCADE
 );
