@@ -26,6 +26,7 @@ from langledger.memory.parts import MemoryParts
 from langledger.operations import Executor
 from langledger.recall import CrossEncoder, Embedder, Recall, resolve
 from langledger.redaction import Redactor, redactor_of
+from langledger.repository.parts import RepositoryParts
 from langledger.state.extract.keeper import Keeper
 from langledger.state.tool import team_tool, update_tool
 
@@ -70,7 +71,7 @@ def embedder_of(embeddings: object) -> Embedder | None:
     return resolve(load_settings().embeddings if embeddings is None else embeddings)
 
 
-class Parts(MemoryParts):
+class Parts(MemoryParts, RepositoryParts):
     """What a ledger hands out; the parts work sync and async alike."""
 
     def __init__(

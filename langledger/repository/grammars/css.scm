@@ -1,0 +1,3 @@
+(rule_set (selectors) @name) @rule
+(keyframes_statement (keyframes_name) @name) @rule
+(import_statement) @import

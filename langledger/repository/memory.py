@@ -1,0 +1,243 @@
+"""The memory of one worktree, sync and async."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from langledger.arguments import check_text, check_whole
+from langledger.database.queries import load_queries
+from langledger.errors import RepositoryError
+from langledger.operations import Executor, Operation, Row, arun, fetch, run
+from langledger.recall import CrossEncoder, Embedder
+from langledger.repository.embedding import embed_chunks
+from langledger.repository.finder import Finder
+from langledger.repository.indexing import IndexOptions, Keys, OnProgress, index_worktree
+from langledger.repository.languages import require_grammars
+from langledger.repository.rows import hash_of
+from langledger.repository.scan import MAX_FILE_BYTES, locate
+from langledger.repository.searching import Searching
+from langledger.repository.types import IndexReport
+
+__all__ = ["RepositoryMemory", "RepositoryStats"]
+
+T = TypeVar("T")
+_queries = load_queries("langledger.repository")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryStats:
+    """What is indexed of a worktree.
+
+    Attributes:
+        name: Of the repository; worktrees of one name share what they have in common.
+        root: Of the worktree.
+        branch: When it was last indexed; None without git or with a detached HEAD.
+        commit: HEAD then.
+        indexed_at: When that was; None: never to the end.
+        files: Indexed.
+        skipped: Not indexed.
+        lines: Of all different contents.
+        tokens: Of all different contents.
+        chunks: Of all different contents.
+        symbols: Of all different contents.
+        vectors: Chunks that have one.
+        languages: Contents by language, most first.
+    """
+
+    name: str
+    root: str
+    branch: str | None
+    commit: str | None
+    indexed_at: datetime | None
+    files: int
+    skipped: int
+    lines: int
+    tokens: int
+    chunks: int
+    symbols: int
+    vectors: int
+    languages: Mapping[str, int]
+
+
+class RepositoryMemory(Searching):
+    """The code of one worktree, indexed: chunks, definitions, references.
+
+    Worktrees and clones under the same name share contents: a branch costs what is different in it.
+
+    Args:
+        executor: Runs the database effects.
+        tenant: Whose rows.
+        path: A folder; where it is in a git worktree, git says which files count.
+        name: Of the repository; default: the git directory that its worktrees share, else the
+            folder.
+        max_file_bytes: Longer files are skipped.
+        embedder: Makes vectors in :meth:`embed`; None to search by words and names alone.
+        reranker: A cross-encoder that has a second look at the best 20 hits.
+        recent_files: How many of the files read last :meth:`context` names; 0: none.
+
+    Raises:
+        RepositoryError: There is no such folder.
+        MissingDependencyError: The extra ``repo`` is not installed.
+        ConfigurationError: An argument is not usable.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        tenant: str,
+        path: str | os.PathLike[str],
+        name: str | None = None,
+        max_file_bytes: int = MAX_FILE_BYTES,
+        embedder: Embedder | None = None,
+        reranker: CrossEncoder | None = None,
+        recent_files: int = 5,
+    ) -> None:
+        require_grammars()
+        place = locate(path)
+        self._executor = executor
+        self._max_file_bytes = check_whole("max_file_bytes", max_file_bytes, least=1)
+        self._embedder = embedder
+        self._root = place.root
+        self._name = str(place.shared) if name is None else check_text("name", name)
+        self._keys = {
+            "tenant": tenant,
+            "repository": hash_of(self._name),
+            "worktree": hash_of(self._name, str(place.root)),
+        }
+        self._finder = Finder(keys=self._keys, encoder=reranker, recent_files=recent_files)
+
+    @property
+    def root(self) -> Path:
+        """The worktree's folder, or the one within it that was given."""
+        return self._root
+
+    @property
+    def name(self) -> str:
+        """The repository's."""
+        return self._name
+
+    @property
+    def keys(self) -> Keys:
+        """``tenant``, ``repository`` and ``worktree``, as statements take them."""
+        return self._keys
+
+    @property
+    def executor(self) -> Executor:
+        """Runs the database effects."""
+        return self._executor
+
+    @property
+    def finder(self) -> Finder:
+        """Searches the worktree."""
+        return self._finder
+
+    def index(
+        self, *, processes: int | None = None, on_progress: OnProgress | None = None
+    ) -> IndexReport:
+        """Bring the index up to date with the files as they are now.
+
+        What has not changed is not read. Killed, it goes on where it was when called again;
+        several may run at once.
+
+        Args:
+            processes: That parse where there is much to parse; default: one a core, four at
+                most; 0: none.
+            on_progress: Told after each batch of files.
+
+        Returns:
+            What was done; files that could not be indexed are in ``skipped``, with the reason.
+
+        Raises:
+            RepositoryError: The folder is gone or may not be read.
+            DatabaseError: The server refuses.
+        """
+        return run(self._index(processes, on_progress), self._executor)
+
+    async def aindex(
+        self, *, processes: int | None = None, on_progress: OnProgress | None = None
+    ) -> IndexReport:
+        """Await :meth:`index`."""
+        return await arun(self._index(processes, on_progress), self._executor)
+
+    def embed(self, *, most: int | None = None) -> int:
+        """Give chunks that have none a vector; return how many got one, or are known to be bad.
+
+        Args:
+            most: Stop after about so many.
+
+        Raises:
+            EmbeddingError: The model takes nothing at present.
+        """
+        return run(embed_chunks(self._keys, self._embedder, most), self._executor)
+
+    async def aembed(self, *, most: int | None = None) -> int:
+        """Await :meth:`embed`."""
+        return await arun(embed_chunks(self._keys, self._embedder, most), self._executor)
+
+    def stats(self) -> RepositoryStats:
+        """Return what is indexed.
+
+        Raises:
+            RepositoryError: Nothing is yet.
+        """
+        return run(self._stats(), self._executor)
+
+    async def astats(self) -> RepositoryStats:
+        """Await :meth:`stats`."""
+        return await arun(self._stats(), self._executor)
+
+    def prune(self) -> int:
+        """Delete contents that no worktree has any more; return how many.
+
+        They are kept until then, so that going back to a branch costs nothing.
+        """
+        return run(_prune(self._keys), self._executor)
+
+    async def aprune(self) -> int:
+        """Await :meth:`prune`."""
+        return await arun(_prune(self._keys), self._executor)
+
+    def forget(self) -> int:
+        """Delete the worktree from the index, and contents that no other has; return how many."""
+        return run(_forget(self._keys), self._executor)
+
+    async def aforget(self) -> int:
+        """Await :meth:`forget`."""
+        return await arun(_forget(self._keys), self._executor)
+
+    def _index(
+        self, processes: int | None, on_progress: OnProgress | None
+    ) -> Operation[IndexReport]:
+        if processes is not None:
+            check_whole("processes", processes, most=64)
+        options = IndexOptions(
+            max_file_bytes=self._max_file_bytes, processes=processes, on_progress=on_progress
+        )
+        return index_worktree(self._keys, self._root, self._name, options)
+
+    def _stats(self) -> Operation[RepositoryStats]:
+        rows: list[Row] = yield from fetch(_queries["stats"], **self._keys)
+        if not rows:
+            raise RepositoryError(
+                f"{self._root} is not indexed: run `langledger repo index {self._root}` or call "
+                "index()"
+            )
+        values: dict[str, Any] = {**rows[0], "tokens": int(rows[0]["tokens"])}
+        return RepositoryStats(**values)
+
+
+def _prune(keys: Keys) -> Operation[int]:
+    rows = yield from fetch(_queries["prune"], **keys)
+    yield from fetch(_queries["prune_vectors"], **keys)
+    return len(rows)
+
+
+def _forget(keys: Keys) -> Operation[int]:
+    yield from fetch(_queries["forget"], **keys)
+    return (yield from _prune(keys))
