@@ -38,7 +38,7 @@ from langledger.replay.formats.shapes import (
     text,
 )
 
-__all__ = ["CODEX"]
+__all__ = ["CODEX", "response_content"]
 
 _LINES = frozenset(
     {"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"}
@@ -170,7 +170,7 @@ class _Rollout:
                 pass
 
     def _message(self, item: Json, stamp: str | None) -> None:
-        role, content = text(item, "role"), _content(content_of(item))
+        role, content = text(item, "role"), response_content(content_of(item))
         if role == "assistant":
             answer = self._grow(stamp)
             answer.item_id = answer.item_id or optional_text(item, "id")
@@ -227,8 +227,8 @@ def _result(item: Json) -> tuple[Content, int | None, bool]:
     output = item.get("output")
     if isinstance(output, dict):  # {content, success} for a while in 2025
         wrapped = cast("Json", output)
-        return _content(content_of(wrapped)), None, wrapped.get("success") is False
-    content = _content(content_of(item, "output"))
+        return response_content(content_of(wrapped)), None, wrapped.get("success") is False
+    content = response_content(content_of(item, "output"))
     if not isinstance(content, str):
         first = content[0] if content else ""
         head = first if isinstance(first, str) else str(first.get("text", ""))
@@ -254,7 +254,7 @@ def _unwrap_output(content: str) -> tuple[str, int | None] | None:
     return output, code if isinstance(code, int) else None
 
 
-def _content(content: Content) -> Content:
+def response_content(content: Content) -> Content:
     """Return the Responses API's blocks as LangChain's: plain text blocks and images."""
     if isinstance(content, str):
         return content
