@@ -40,13 +40,24 @@ def units_of(message: BaseMessage, heads: Mapping[str, str]) -> list[str]:
     """
     if message.additional_kwargs.get(RECALLED) or _is_repeated(message):
         return []
-    said = _REPEATED.sub("", _text(message))
-    # What is said before a call tells what it is for: short ones share a unit.
-    units = split("\n\n".join([said, *_calls(message)]).replace("\x00", "\ufffd"))
+    units = split(_storable(_REPEATED.sub("", _text(message))))
+    for call in _calls(message):
+        units = _with_call(units, split(_storable(call)))
     if isinstance(message, ToolMessage):
         head = heads.get(message.tool_call_id)
         return [f"{head}\n{unit}" for unit in units or [""]] if head else units
     return units
+
+
+def _with_call(units: list[str], call: list[str]) -> list[str]:
+    """Add a call to the units before it; what is said right before it tells what it is for."""
+    if units and call and len(units[-1]) + len(call[0]) + 2 <= LONGEST:
+        return [*units[:-1], f"{units[-1]}\n\n{call[0]}", *call[1:]]
+    return [*units, *call]
+
+
+def _storable(text: str) -> str:
+    return text.replace("\x00", "\ufffd")
 
 
 def _is_repeated(message: BaseMessage) -> bool:

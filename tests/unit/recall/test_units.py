@@ -22,6 +22,13 @@ def test_a_tool_result_begins_with_its_call() -> None:
     ]
 
 
+def test_what_is_said_before_a_call_stands_with_it_however_long_it_is() -> None:
+    said = f"{'Some thoughts. ' * 30}\n\n{'Therefore I look at login.py again. ' * 10}"
+    asked = AIMessage(said, tool_calls=[CALL])
+    assert [unit for unit in units_of(asked, {}) if "look" in unit and "pytest" in unit]
+    assert all(len(unit) <= LONGEST for unit in units_of(asked, {}))
+
+
 def test_an_empty_result_is_found_by_its_call() -> None:
     asked = AIMessage("", tool_calls=[CALL])
     assert units_of(ToolMessage("", tool_call_id="c1"), call_heads([asked])) != []
