@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Protocol
 
 from langledger.operations import Executor
-from langledger.recall import Recall
+from langledger.recall import CrossEncoder, Recall
 
 if TYPE_CHECKING:  # for those who use it
     from langledger.repository.memory import RepositoryMemory
@@ -34,6 +34,8 @@ class RepositoryParts:
         *,
         name: str | None = None,
         max_file_bytes: int = 1_000_000,
+        reranker: CrossEncoder | None = None,
+        recent_files: int = 5,
     ) -> RepositoryMemory:
         """Return the memory of a repository's code; see :class:`RepositoryMemory`.
 
@@ -41,6 +43,8 @@ class RepositoryParts:
             path: A folder; where it is in a git worktree, git says which files count.
             name: Of the repository, for clones that shall share what they have in common.
             max_file_bytes: Longer files are skipped.
+            reranker: A cross-encoder that has a second look at the best 20 hits.
+            recent_files: How many of the files read last ``context`` names.
 
         Raises:
             RepositoryError: There is no such folder.
@@ -56,4 +60,6 @@ class RepositoryParts:
             name=name,
             max_file_bytes=max_file_bytes,
             embedder=self.recalling.embedder,
+            reranker=reranker,
+            recent_files=recent_files,
         )

@@ -1,0 +1,103 @@
+"""The agent's tools that search a repository."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeAlias
+
+from langchain_core.tools import BaseTool, StructuredTool
+
+from langledger.errors import ConfigurationError, RepositoryError
+from langledger.operations import Executor, Operation, Row, arun, run
+from langledger.repository.finder import Finder
+from langledger.repository.packing import Related
+from langledger.tokens import truncate_text
+
+__all__ = ["code_tools"]
+
+_BUDGET = 3200
+_LONGEST = 4000  # tokens of one definition
+_Answer: TypeAlias = Callable[..., Operation[str]]
+
+_SEARCH = (
+    "Find code of the repository: definitions that bear on words, an issue, an error trace, or the "
+    "place of an edit (path:line). Gives path, lines and text, the likeliest first, within "
+    "budget tokens."
+)
+_READ = (
+    "Read a definition of the repository whole, by its name (Class.method, function) or by the "
+    "place it stands at (path:line)."
+)
+_RELATED = (
+    "List what a definition calls, inherits from and uses, and what refers to it: signatures with "
+    "path and line. hops=2 goes one step further."
+)
+
+
+def code_tools(finder: Finder, executor: Executor) -> list[BaseTool]:
+    """Return ``search_code``, ``read_symbol`` and ``related_code``, sync and async.
+
+    Args:
+        finder: Of the worktree.
+        executor: Runs the database effects.
+    """
+
+    def search_code(query: str, budget: int = _BUDGET) -> Operation[str]:
+        packed = yield from finder.packed(query, budget=budget)
+        return packed.text or "Nothing of this occurs in the repository."
+
+    def read_symbol(symbol: str) -> Operation[str]:
+        found = yield from finder.symbol(symbol)
+        return "\n\n".join(_shown(row, text) for row, text in found) or _unknown(symbol)
+
+    def related_code(symbol: str, hops: int = 1) -> Operation[str]:
+        found = yield from finder.symbol(symbol)
+        if not found:
+            return _unknown(symbol)
+        seeds = [(row["path"], row["qualified"]) for row, _ in found]
+        near = yield from finder.around(seeds, hops=hops)
+        return "\n".join(map(_line, near)) or "Nothing is known to refer to it, nor it to anything."
+
+    return [
+        _tool(search_code, _SEARCH, executor),
+        _tool(read_symbol, _READ, executor),
+        _tool(related_code, _RELATED, executor),
+    ]
+
+
+def _tool(answer: _Answer, description: str, executor: Executor) -> BaseTool:
+    """Return the tool that runs an operation, whose arguments are the tool's."""
+
+    @wraps(answer)
+    def blocking(**given: Any) -> str:
+        return run(_answered(answer(**given)), executor)
+
+    @wraps(answer)
+    async def awaited(**given: Any) -> str:
+        return await arun(_answered(answer(**given)), executor)
+
+    return StructuredTool.from_function(
+        func=blocking, coroutine=awaited, name=answer.__name__, description=description
+    )
+
+
+def _unknown(symbol: str) -> str:
+    return f"There is no definition {symbol!r}; search_code finds what is similar."
+
+
+def _answered(answer: Operation[str]) -> Operation[str]:
+    """Return an answer; what the agent called wrongly is told to it, so that it can do better."""
+    try:
+        return (yield from answer)
+    except (ConfigurationError, RepositoryError) as error:
+        return f"Not done: {error}"
+
+
+def _shown(row: Row, text: str) -> str:
+    place = f"{row['path']}:{row['start_line']}-{row['end_line']}"
+    return f"## {place} {row['qualified']}\n{truncate_text(text, _LONGEST)}"
+
+
+def _line(one: Related) -> str:
+    return f"{one.path}:{one.line} {one.signature}  # {one.how}"
