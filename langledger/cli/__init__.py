@@ -32,6 +32,7 @@ _MODULES = (
     "pins",
     "compaction",
     "checkpoint",
+    "repository",
     "database",
     "ui",
 )

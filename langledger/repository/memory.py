@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import threading
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +23,9 @@ from langledger.repository.languages import require_grammars
 from langledger.repository.rows import hash_of
 from langledger.repository.scan import MAX_FILE_BYTES, locate
 from langledger.repository.searching import Searching
+from langledger.repository.tracing import calls_of, put_calls, traced
 from langledger.repository.types import IndexReport
+from langledger.repository.watching import watch
 
 __all__ = ["RepositoryMemory", "RepositoryStats"]
 
@@ -179,6 +183,47 @@ class RepositoryMemory(Searching):
     async def aembed(self, *, most: int | None = None) -> int:
         """Await :meth:`embed`."""
         return await arun(embed_chunks(self._keys, self._embedder, most), self._executor)
+
+    def watch(self, *, stop: threading.Event | None = None) -> Iterator[IndexReport]:
+        """Index, then again whenever a file is saved; yield the report of each that did something.
+
+        What is saved is searchable within about a second. It blocks between the reports.
+
+        Args:
+            stop: Ends it within a second when set.
+
+        Raises:
+            MissingDependencyError: The extra ``repo`` is not installed.
+        """
+        return watch(self._root, self.index, stop)
+
+    @contextmanager
+    def trace_calls(self) -> Generator[None]:
+        """Keep the calls that this thread makes in the block as edges of the symbol graph.
+
+        Calls slow down about fivefold, as under any profiler; those between files of the worktree
+        are kept.
+        """
+        with traced(self._root) as calls:
+            yield
+        run(put_calls(self._keys, calls), self._executor)
+
+    def put_traces(self, text: str) -> int:
+        """Keep calls that were recorded elsewhere; return how many different ones.
+
+        Args:
+            text: A JSON list of
+                ``{"source": {"path", "name"}, "target": {"path", "name"}, "times"}``, paths below
+                the root, names such as ``Class.method``.
+
+        Raises:
+            RepositoryError: It is something else.
+        """
+        return run(put_calls(self._keys, calls_of(text)), self._executor)
+
+    async def aput_traces(self, text: str) -> int:
+        """Await :meth:`put_traces`."""
+        return await arun(put_calls(self._keys, calls_of(text)), self._executor)
 
     def stats(self) -> RepositoryStats:
         """Return what is indexed.
