@@ -72,6 +72,7 @@ def compaction(
         entries=_entries(desk, here, ids[:_PAGE]),
         more=ids[_PAGE - 1] if len(ids) > _PAGE else None,
         last=desk.run(reading.compactions(here.location))[-1]["generation"],
+        around=desk.run(reading.calls_around(here.location, cut.seen)),
         summary_diff=_summary_diff(cut, old),
         state_diff=_state_diff(cut, old),
     )

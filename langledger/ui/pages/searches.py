@@ -179,12 +179,16 @@ def _filtered_out(wanted: Mapping[str, Any], units: list[reading.Unit]) -> list[
 def _outscored(scored: list[Hit], found: Found) -> list[str]:
     if not scored:
         return ["It shares no word and no exact name with the question, and no vector is near."]
-    last = found.hits[-1] if found.hits else None
-    best = scored[0].scores.get("terms", 0.0)
-    told = [f"It has {best:.0%} of what a text with every term of the question would have."]
+    best, last = scored[0], found.hits[-1] if found.hits else None
+    told = [f"By itself its score is {_told(best)}."]
     if last is not None:
-        other = last.scores.get("terms", 0.0)
-        told.append(
-            f"The last of the {len(found.hits)} hits shown, #{last.entry_id}, has {other:.0%}."
-        )
+        told.append(f"The last of the {len(found.hits)} hits, #{last.entry_id}, has {_told(last)}.")
+    if last is not None and best.score >= last.score:
+        told.append("Of equal ones the newer stands first, and what is near is told by comparison.")
     return told
+
+
+def _told(hit: Hit) -> str:
+    parts = ("terms", "cosine", "decay", "importance", "superseded")
+    factors = (f"{name} {hit.scores[name]:.3f}" for name in parts if name in hit.scores)
+    return f"{hit.score:.3f} ({', '.join(factors)})"

@@ -19,28 +19,49 @@ __all__ = ["router"]
 router = APIRouter()
 _STATUSES = ("active", "superseded", "expired")
 _MOST = 40  # compactions whose changes are told
+_AT_ONCE = 1_000  # entries since the last compaction
 
 
 @router.get("/threads/{thread_key}/state")
 def show(request: Request, desk: At, here: Thread, at: str = "", since: str = "") -> HTMLResponse:
     """Show the state after an entry, and what changed since an earlier one."""
     point, start = whole(at, "at"), whole(since, "since")
-    state = _state(desk, here, point)
-    old = _state(desk, here, start) if start else None
+    rows = desk.run(reading.compactions(here.location))
+    unread = (point or here.thread["entries"]) - (rows[-1]["seen"] if rows else 0)
+    # Where so much is read first, the page comes before it.
+    read = _read(desk, here, point, start) if unread <= _AT_ONCE else {}
     return desk.page(
         request,
         "state",
         here=here,
         tab="state",
-        state=state,
         at=point,
         since=start,
-        changed=state_diff(old, state) if old else None,
-        kinds=[(kind, name, state.statements(kind)) for kind, name in KINDS.items()],
-        statuses=_STATUSES,
-        pins=desk.ledger.pins(here.location.thread_id),
+        unread=unread,
         scopes=desk.run(reading.scopes(here.location)),
+        **read,
     )
+
+
+@router.get("/threads/{thread_key}/state/records")
+def records(
+    request: Request, desk: At, here: Thread, at: str = "", since: str = ""
+) -> HTMLResponse:
+    """Show the records of the state alone."""
+    point, start = whole(at, "at"), whole(since, "since")
+    read = _read(desk, here, point, start)
+    return desk.page(request, "state_records", here=here, at=point, since=start, **read)
+
+
+def _read(desk: Desk, here: Here, at: int | None, since: int | None) -> dict[str, Any]:
+    state = _state(desk, here, at)
+    return {
+        "state": state,
+        "changed": state_diff(_state(desk, here, since), state) if since else None,
+        "kinds": [(kind, name, state.statements(kind)) for kind, name in KINDS.items()],
+        "statuses": _STATUSES,
+        "pins": desk.ledger.pins(here.location.thread_id),
+    }
 
 
 @router.get("/threads/{thread_key}/state/story")

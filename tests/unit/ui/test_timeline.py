@@ -1,0 +1,71 @@
+"""The chart's columns, and what a thread cost."""
+
+from __future__ import annotations
+
+from langledger.compaction.records import CompactionReport
+from langledger.ui import timeline
+from langledger.ui.desk import Price
+from langledger.ui.timeline import Timeline, Usage, cost_of
+
+ALL = {
+    "thread_id": "t", "scope": "", "generation": 1, "reason": "fraction 0.80", "window": 1000,
+    "reserved": 100, "tokens_before": 800, "tokens_after": 300, "seconds": 0.1, "model_calls": 0,
+    "covered": 5, "newly_covered": 5, "kept": 2, "masked": 0, "clipped": 0, "summary_tokens": 60,
+    "state_tokens": 40, "summariser": "extractive",
+}  # fmt: skip
+
+
+def turn(seq: int, total: int, results: int, number: int, calls: int = 3) -> dict:
+    return {
+        "seq": seq, "tokens": 10, "total": total, "results": results, "turn": number,
+        "calls": calls,
+    }  # fmt: skip
+
+
+def filled() -> Timeline:
+    made = Timeline()
+    reports = [(5, CompactionReport(**ALL))]
+    timeline._limits(made, [r for _, r in reports], {})
+    turns = [turn(2, 100, 0, 1), turn(6, 700, 500, 2), turn(8, 760, 550, 3)]
+    timeline._fill(made, turns, reports, {5: (700, 500)})
+    return made
+
+
+def test_a_compaction_stands_between_the_calls() -> None:
+    made = filled()
+    assert made.seqs == [2, 5.25, 5.5, 6, 8]
+    assert made.sizes == [200, 800, 300, 300, 360]
+    assert made.fixed == [100] * 5  # what the compaction measured beyond the entries
+    assert made.summary == [0, 0, 60, 60, 60]
+    assert made.state == [0, 0, 40, 40, 40]
+    assert made.results == [0, 500, 0, 0, 50]
+    assert (made.calls, made.step) == (3, 1)
+
+
+def test_the_trigger_is_the_one_that_was_set() -> None:
+    assert (filled().window, filled().trigger) == (1000, 720)
+
+
+def test_without_a_compaction_the_window_is_what_a_replay_tells() -> None:
+    made = Timeline()
+    timeline._limits(made, [], {"replay": {"window": 2000}})
+    assert (made.window, made.trigger) == (2000, 1440)
+    timeline._limits(made := Timeline(), [], {})
+    assert (made.window, made.trigger) == (None, None)
+
+
+def test_what_providers_report_counts_before_our_own_count() -> None:
+    reported = Usage(seqs=[6], input=[1000], output=[50], cached=[250])
+    cost = cost_of(filled(), reported, Price(2.0, 10.0))
+    assert (cost["sent"], cost["answered"]) == (200 + 1000 + 360, 10 + 50 + 10)
+    assert cost["cached"] == 0.25
+    assert cost["money"] == (1560 * 2.0 + 70 * 10.0) / 1e6
+    assert not cost["exact"]
+
+
+def test_of_many_calls_the_rest_is_like_those_shown() -> None:
+    made = Timeline(calls=10, outputs={2: 5, 4: 5})
+    for seq in (2, 4):
+        made.add(seq, timeline._Base(), 100, 0)
+    cost = cost_of(made, Usage(seqs=[], input=[], output=[], cached=[]), None)
+    assert (cost["sent"], cost["answered"], cost["money"]) == (1000, 50, None)
