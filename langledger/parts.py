@@ -22,6 +22,7 @@ from langledger.config import load_settings
 from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
+from langledger.entries.raw import entry_tool
 from langledger.memory.parts import MemoryParts
 from langledger.operations import Executor
 from langledger.recall import CrossEncoder, Embedder, Recall, resolve
@@ -217,6 +218,15 @@ class Parts(MemoryParts, RepositoryParts):
             self._executor,
             lambda config, messages: locate(self._tenant, config, messages),
             self._recalling.told,
+        )
+
+    def entry_tool(self) -> BaseTool:
+        """Return the tool ``get_entry``, which reads an entry raw, for the tool node of a graph.
+
+        The middleware of ``create_agent`` brings it along.
+        """
+        return entry_tool(
+            self._executor, lambda config, messages: locate(self._tenant, config, messages)
         )
 
     def _at(self, thread_id: str, scope: str = "") -> Location:

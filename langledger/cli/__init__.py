@@ -29,6 +29,7 @@ _MODULES = (
     "threads",
     "state",
     "recall",
+    "memory",
     "pins",
     "compaction",
     "checkpoint",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from langledger.cli.common import MOST, DatabaseUrl, DataDir, Json, as_text, chosen_settings
+from langledger.cli.common import DatabaseUrl, DataDir, Json, as_text, chosen_settings
 from langledger.cli.output import EMPTY_STATE, echo, one_line, print_json, progress
 from langledger.cli.threads import ThreadId, require
 from langledger.errors import ConfigurationError
@@ -77,7 +77,12 @@ def register(app: typer.Typer) -> None:
 def state(
     thread_id: ThreadId,
     at: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="As it was after this entry.")
+        str | None,
+        typer.Option(
+            metavar="ENTRY",
+            callback=as_text,
+            help="As it was after this entry: its number, or the message's id.",
+        ),
     ] = None,
     diff: Annotated[
         bool, typer.Option("--diff", help="What changed since --at, else since the compaction.")
@@ -103,12 +108,11 @@ def state(
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
         require(ledger, thread_id)
-        if at is not None and _is_past_end(ledger, thread_id, at):
-            progress(f"the thread ends before entry {at}; this is its state at the end")
+        last = None if at is None else _entry(ledger, thread_id, at)
         if diff:
-            _show_diff(ledger, thread_id, at, {"task_id": task, "scope": scope}, as_json=as_json)
+            _show_diff(ledger, thread_id, last, {"task_id": task, "scope": scope}, as_json=as_json)
             return
-        found = ledger.state(thread_id, at=at, task_id=task, scope=scope, project=project)
+        found = ledger.state(thread_id, at=last, task_id=task, scope=scope, project=project)
     if as_json:
         print_json({"thread_id": thread_id, "state": found.model_dump(mode="json")})
     else:
@@ -237,6 +241,21 @@ def _tell(statement: Statement) -> None:
     hidden = ", archived" if statement.archived else ""
     why = f" - {statement.why}" if statement.why else ""
     echo(one_line(f"{statement.id} ({statement.status}{hidden}): {statement.what}{why}"))
+
+
+def _entry(ledger: Ledger, thread_id: str, at: str) -> int:
+    """Return the number of the entry that --at names; its end stands for what is past it."""
+    from langledger.entries import Location
+    from langledger.entries.raw import entry_number
+    from langledger.operations import run
+
+    try:
+        number = run(entry_number(Location(ledger.tenant, thread_id), at), ledger.executor)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"--at: {error}") from error
+    if _is_past_end(ledger, thread_id, number):
+        progress(f"the thread ends before entry {number}; this is its state at the end")
+    return number
 
 
 def _is_past_end(ledger: Ledger, thread_id: str, entry_id: int) -> bool:

@@ -33,6 +33,7 @@ from langledger.compaction.telemetry import announce
 from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
 from langledger.operations import Operation, arun, call, run
+from langledger.entries.raw import entry_tool
 from langledger.state.tool import team_tool, update_tool
 from langledger.tokens import usage_total
 
@@ -58,7 +59,8 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         thread_id: Used where the run's config has none.
         user_id: User the threads belong to.
         cwd: The agent's working directory; the working state names files relative to it.
-        lookup: Give the agent the tool ``recall_history``, which reads entries back.
+        lookup: Give the agent the tools ``recall_history``, which reads entries back and searches
+            them, and ``get_entry``, which gives one raw.
         update_state: Give the agent the tool ``update_state``, and in a project
             ``read_team_state``.
         compact_tool: Give the agent the tool ``compact_history``, which asks for a compaction.
@@ -88,7 +90,14 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         self._cwd = cwd
         self._asked: set[str] = set()
         executor, locate = ledger.executor, self._locate
-        lookup_tools = [lookup_tool(executor, locate, ledger.recalling.told)] if lookup else []
+        lookup_tools = (
+            [
+                lookup_tool(executor, locate, ledger.recalling.told),
+                entry_tool(executor, locate),
+            ]
+            if lookup
+            else []
+        )
         compact_tools = [requests.compact_tool(executor, locate)] if compact_tool else []
         state_tools = self._state_tools(options.get("project")) if update_state else []
         self.tools: Sequence[BaseTool] = [*lookup_tools, *state_tools, *compact_tools]

@@ -10,6 +10,7 @@ from langledger.arguments import check_text, check_whole
 from langledger.compaction.history import state_of
 from langledger.compaction.statekeeping import with_shared
 from langledger.entries import Location, count, history_page
+from langledger.entries.raw import entry_number
 from langledger.errors import StateError
 from langledger.operations import Executor, Operation, Row, arun, run
 from langledger.redaction import Redactor
@@ -42,7 +43,7 @@ class States:
         self: _Host,
         thread_id: str,
         *,
-        at: int | None = None,
+        at: int | str | None = None,
         task_id: str | None = None,
         scope: str = "",
         project: str | None = None,
@@ -51,13 +52,14 @@ class States:
 
         Args:
             thread_id: The thread.
-            at: The last entry that counts.
+            at: The last entry that counts, by its number or its message id.
             task_id: The task; default: the one worked on then.
             scope: The agent within the thread; default: the root.
             project: Add the shared records of this project.
 
         Raises:
             StateError: The thread has no such task.
+            ConfigurationError: No entry was recorded with this message id.
         """
         return run(_state(self, thread_id, at, task_id, scope, project), self.executor)
 
@@ -155,7 +157,7 @@ class AsyncStates:
         self: _Host,
         thread_id: str,
         *,
-        at: int | None = None,
+        at: int | str | None = None,
         task_id: str | None = None,
         scope: str = "",
         project: str | None = None,
@@ -230,15 +232,14 @@ class AsyncStates:
 def _state(  # noqa: PLR0917 - the methods' own arguments
     host: _Host,
     thread_id: str,
-    at: int | None,
+    at: int | str | None,
     task_id: str | None,
     scope: str,
     project: str | None,
 ) -> Operation[WorkingState]:
-    if at is not None:
-        check_whole("at", at)
     location = Location(host.tenant, thread_id, scope)
-    state = yield from state_of(location, at=at, task_id=task_id, redactor=host.redactor)
+    last = None if at is None else (yield from entry_number(location, at))
+    state = yield from state_of(location, at=last, task_id=task_id, redactor=host.redactor)
     if project is None:
         return state
     shared = yield from store.shared(host.tenant, check_text("project", project))

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langledger.entries.log import Entry
 from langledger.tokens.media import Media, read_media
 
-__all__ = ["attachments", "with_media"]
+__all__ = ["attachments", "with_media", "without_bytes"]
 
 # Whose models take images and files in a tool's result. At the others such a result would make
 # every later call of the thread fail.
@@ -42,6 +42,25 @@ def with_media(
             "tool's result. Ask the user to send them again if you must see them.]"
         )
     return [{"type": "text", "text": told}, *found]
+
+
+def without_bytes(content: object) -> object:
+    """Return a message's content with a word in place of each image, sound and file."""
+    if not isinstance(content, list):
+        return content
+    return [_worded(block) for block in cast("list[object]", content)]
+
+
+def _worded(block: object) -> object:
+    if not isinstance(block, Mapping):
+        return block
+    fields = cast("Mapping[str, Any]", block)
+    media = read_media(fields)
+    if media is not None and media.text is None:
+        return media.placeholder
+    if "content" not in fields:
+        return fields
+    return {**fields, "content": without_bytes(fields["content"])}
 
 
 def _provider(messages: Sequence[BaseMessage]) -> str:

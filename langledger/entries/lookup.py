@@ -16,7 +16,7 @@ from langledger.entries.attached import attachments, with_media
 from langledger.entries.log import Entry, Location, load
 from langledger.operations import Executor, Operation, arun, run
 
-__all__ = ["Locate", "Search", "lookup_tool", "told"]
+__all__ = ["Locate", "Search", "lookup_tool", "messages_of", "parts_of", "told"]
 
 Locate = Callable[[RunnableConfig, Sequence[BaseMessage]], Location]
 Search = Callable[[Location, str], Operation[str]]
@@ -58,7 +58,7 @@ def lookup_tool(executor: Executor, locate: Locate, search: Search | None = None
         *,
         media: bool = False,
     ) -> str | list[Any]:
-        messages = _messages(runtime)
+        messages = messages_of(runtime)
         location = locate(runtime.config, messages)
         answer, entries = run(_read(location, reference, query, part), executor)
         return with_media(answer, entries, messages) if media else answer
@@ -71,7 +71,7 @@ def lookup_tool(executor: Executor, locate: Locate, search: Search | None = None
         *,
         media: bool = False,
     ) -> str | list[Any]:
-        messages = _messages(runtime)
+        messages = messages_of(runtime)
         location = locate(runtime.config, messages)
         answer, entries = await arun(_read(location, reference, query, part), executor)
         return with_media(answer, entries, messages) if media else answer
@@ -84,7 +84,8 @@ def lookup_tool(executor: Executor, locate: Locate, search: Search | None = None
     )
 
 
-def _messages(runtime: ToolRuntime[Any, Any]) -> Sequence[BaseMessage]:
+def messages_of(runtime: ToolRuntime[Any, Any]) -> Sequence[BaseMessage]:
+    """Return the messages of the run that calls a tool."""
     state: Any = runtime.state
     messages: Any = getattr(state, "messages", None)
     return messages if messages is not None else state.get("messages", ())
@@ -118,7 +119,7 @@ def told(
 
 
 def _shown(entry: Entry, part: int, more: Callable[[int, int], str]) -> str:
-    parts = _parts(_text(entry))
+    parts = parts_of(_text(entry))
     at = min(max(part, 1), len(parts))
     where = f", part {at} of {len(parts)}" if len(parts) > 1 else ""
     shown = f"#{entry.entry_id} ({entry.role}{where}):\n{parts[at - 1]}"
@@ -127,7 +128,7 @@ def _shown(entry: Entry, part: int, more: Callable[[int, int], str]) -> str:
     return f"{shown}\n[To go on: {more(entry.entry_id, at + 1)}]"
 
 
-def _parts(text: str) -> list[str]:
+def parts_of(text: str) -> list[str]:
     """Cut text into parts, between lines where a line ends in the part's second half."""
     parts: list[str] = []
     while len(text) > _PART:

@@ -41,6 +41,13 @@ WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'mess
   AND e.seq = ANY(%(seqs)s::bigint[])
 ORDER BY e.seq
 
+-- name: entry_by_message
+-- The latest, where a message was recorded again with other content.
+SELECT max(e.seq) AS seq FROM {schema}.entry e
+WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
+  AND e.message_id = %(message_id)s
+HAVING count(*) > 0
+
 -- name: message_ids
 SELECT DISTINCT e.message_id
 FROM {schema}.entry e

@@ -33,7 +33,7 @@ _NAME = re.compile(r"[\w.@~-]*(?:/[\w.@~-]+)+|\w*[a-z0-9]_\w+|[a-z]+[A-Z]\w+")
 # References to entries, and the tags around the parts of a head.
 _REFERENCE = re.compile(r"#\d+(?: … #\d+)?|</?[a-z][\w-]*[^<>\n]*>")
 # Names that belong to a side itself, not to the session.
-_OWN = ("recall_history", "update_state", "working_state", "conversation_history")
+_OWN = ("recall_history", "get_entry", "update_state", "working_state", "conversation_history")
 _SHOWN = 80  # characters of a text that must stand in a view to count
 
 

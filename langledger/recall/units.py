@@ -21,6 +21,7 @@ RECALLED = "langledger_recalled"
 """Key of ``additional_kwargs`` of a message that repeats what was recalled: it is not indexed."""
 _OPEN, _CLOSE = "<recalled-history>", "</recalled-history>"
 _REPEATED = re.compile(re.escape(_OPEN) + r".*?(?:" + re.escape(_CLOSE) + r"|\Z)", re.DOTALL)
+_REPEATING = frozenset(("recall_history", "get_entry"))
 _FENCE = re.compile(r"(^[ \t]*```.*?(?:^[ \t]*```[^\n]*\n?|\Z))", re.DOTALL | re.MULTILINE)
 _BLANK = re.compile(r"\n[ \t]*\n")
 _SENTENCE = re.compile(r"(?<=[.!?;。！？；])\s*")
@@ -61,8 +62,8 @@ def _storable(text: str) -> str:
 
 
 def _is_repeated(message: BaseMessage) -> bool:
-    """Tell the answers of our own tool, which repeat what is recorded."""
-    return isinstance(message, ToolMessage) and message.name == "recall_history"
+    """Tell the answers of our own tools, which repeat what is recorded."""
+    return isinstance(message, ToolMessage) and message.name in _REPEATING
 
 
 def call_heads(messages: Iterable[BaseMessage]) -> dict[str, str]:
