@@ -166,7 +166,7 @@ def ours(given: argparse.Namespace, repository: Any, row: Mapping[str, Any]) -> 
     for hops in (1, 2):
         related = repository.related(found.hits[:8], hops=hops)
         results[f"with related code, {hops} hops"] = result(
-            row, found.files, found.hits, pack, related=related
+            found.files, found.hits, pack, related=related
         )
     if given.rerank:
         hits = reranked(query, found.hits)

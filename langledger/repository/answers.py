@@ -43,6 +43,7 @@ def hit_of(
             "language": piece.language,
             "is_test": piece.is_test,
             "apart": apart,
+            "definition": row["symbol"],
             "signature": row["signature"],
             "first_line": row["symbol_start"],
             "last_line": row["symbol_end"],

@@ -11,6 +11,7 @@ from langledger.errors import ConfigurationError
 from langledger.operations import Operation, Row, fetch
 from langledger.recall import CrossEncoder
 from langledger.recall.build import text_of
+from langledger.repository.graph import Node
 from langledger.repository.hits import CodeFound, CodeHit
 from langledger.repository.map import repository_map
 from langledger.repository.mentions import exact_symbols
@@ -97,14 +98,12 @@ class Finder:
 
     def related(self, hits: Sequence[CodeHit], *, hops: int = 1) -> Operation[list[Related]]:
         """Return what hits refer to, and what refers to them."""
-        seeds = [(hit.path, hit.symbol) for hit in hits if hit.symbol]
-        return (yield from self.around(seeds, hops=hops))
+        nodes = [(hit.path, int(hit.metadata["definition"])) for hit in hits]
+        return (yield from self.around(nodes, hops=hops))
 
-    def around(
-        self, definitions: Sequence[tuple[str, str]], *, hops: int = 1
-    ) -> Operation[list[Related]]:
-        """Return what is related to definitions, given by path and qualified name."""
-        return (yield from related_to(self.keys, definitions, hops=hops))
+    def around(self, nodes: Sequence[Node], *, hops: int = 1) -> Operation[list[Related]]:
+        """Return what is related to definitions, given by path and number in the file."""
+        return (yield from related_to(self.keys, nodes, hops=hops))
 
     def map(self, *, budget: int = 1600) -> Operation[str]:
         """Return the definitions that the repository mentions most."""

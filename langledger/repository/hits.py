@@ -24,8 +24,8 @@ class CodeHit:
         score: What the hits are ordered by; comparable within one search only.
         scores: ``words`` (by itself), ``file`` (its file's), ``named`` (by the question), ...
         metadata: ``language``, ``is_test``, ``apart`` (a test that was not asked for),
-            ``signature``, and the definition's ``first_line`` and
-            ``last_line``.
+            and of its definition: ``definition`` (its number in the file), ``signature``,
+            ``first_line`` and ``last_line``.
         reasons: Why it stands where it stands; empty unless ``explain`` was asked.
     """
 

@@ -47,7 +47,7 @@ INSERT INTO {schema}.repository_symbol
      end_line, signature, ref_kinds, ref_names, ref_receivers, ref_lines)
 SELECT %(tenant)s, %(repository)s, s.blob, s.symbol, s.parent, s.kind, s.name, s.qualified, s.start_byte,
        s.end_byte, s.start_line, s.end_line, s.signature, string_to_array(s.kinds, chr(31)),
-       string_to_array(s.names, chr(31)), string_to_array(s.receivers, chr(31)),
+       string_to_array(s.names, chr(31)), CASE WHEN s.receivers = '' AND s.names <> '' THEN ARRAY[''] ELSE string_to_array(s.receivers, chr(31)) END,
        string_to_array(s.lines, chr(31))::int[]
 FROM unnest(%(s_blobs)s::uuid[], %(s_numbers)s::int[], %(s_parents)s::int[], %(s_kinds)s::text[],
             %(s_names)s::text[], %(s_qualified)s::text[], %(s_starts)s::int[], %(s_ends)s::int[],

@@ -1,109 +1,90 @@
 """What the definitions of a search refer to, and what refers to them: signatures, a section apart.
 
-A name is followed where it means one definition: the only one in the same file, or the only one of
-the worktree outside of tests. Of several it could mean any, and following all of them fills the
-view with strangers.
+Edges of which nobody knows where they lead are not followed: of several definitions of a name it
+could mean any, and all of them fill the view with strangers.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from langledger.arguments import check_whole
-from langledger.operations import Operation, Query, Row, fetch_all
+from langledger.operations import Operation, Row, fetch
+from langledger.repository.graph import Node, edges_from, edges_to
 from langledger.repository.packing import Related
-from langledger.repository.search import Keys, queries, symbols_named
+from langledger.repository.search import Keys, queries
+from langledger.repository.types import Edge
 
 __all__ = ["related_to"]
 
 _SEEDS = 8
 _MOST = 60
 _CALLERS = 5  # of one definition; one with more is a utility, and any of them tells as much
+_FORWARD = {"call": "called by", "inherit": "base of", "use": "used by", "import": "imported by"}
+_BACKWARD = {"call": "calls", "inherit": "inherits from", "use": "uses", "import": "imports"}
 
-_Seed = tuple[str, str]  # path, qualified name
 
-
-def related_to(
-    keys: Keys, definitions: Sequence[tuple[str, str]], *, hops: int = 1
-) -> Operation[list[Related]]:
-    """Return what definitions refer to and what refers to them, nearest first.
+def related_to(keys: Keys, nodes: Sequence[Node], *, hops: int = 1) -> Operation[list[Related]]:
+    """Return what definitions refer to and what refers to them, nearest first, the surest first.
 
     Args:
         keys: Of the worktree.
-        definitions: Path and qualified name, best first; eight are followed.
+        nodes: The definitions, best first; eight are followed.
         hops: How far; 0: nothing.
+
+    Raises:
+        ConfigurationError: ``hops`` is no whole number up to 3.
     """
     check_whole("hops", hops, most=3)
-    seeds = list(dict.fromkeys(definitions))[:_SEEDS]
+    seeds = list(dict.fromkeys(node for node in nodes if node[1]))[:_SEEDS]
     seen, found = set(seeds), list[Related]()
     for _ in range(hops):
-        near = [one for one in (yield from _neighbours(keys, seeds)) if _key(one) not in seen]
-        near = list({_key(one): one for one in reversed(near)}.values())[::-1]
-        seen.update(map(_key, near))
-        found += near
-        seeds = [_key(one) for one in near]
         if not seeds or len(found) >= _MOST:
             break
+        near = yield from _neighbours(keys, seeds)
+        fresh = {node: how for node, how in near.items() if node not in seen}
+        seen.update(fresh)
+        found += yield from _described(keys, fresh)
+        seeds = list(fresh)[:_SEEDS]
     return found[:_MOST]
 
 
-def _key(one: Related) -> _Seed:
-    return one.path, one.symbol
-
-
-def _neighbours(keys: Keys, seeds: Sequence[_Seed]) -> Operation[list[Related]]:
-    if not seeds:
-        return []
-    own_names = list(dict.fromkeys(symbol.rpartition(".")[2] for _, symbol in seeds))
-    place = {"paths": [path for path, _ in seeds], "symbols": [symbol for _, symbol in seeds]}
-    mentions, referring = yield from fetch_all(
-        Query(queries["references"], {**keys, **place}),
-        Query(queries["referring"], {**keys, "names": own_names}),
-    )
-    names = {row["name"] for row in mentions} | set(own_names)
-    by_name: dict[str, list[Row]] = defaultdict(list)
-    for row in (yield from symbols_named(keys, sorted(names))):
-        if not row["is_test"]:
-            by_name[row["name"]].append(row)
-    called = [one for row in mentions if (one := _mentioned(row, by_name)) is not None]
-    return [*called, *_callers(seeds, referring, by_name)]
-
-
-def _mentioned(row: Row, by_name: Mapping[str, Sequence[Row]]) -> Related | None:
-    """Return what a mention means, where that is one definition."""
-    target = _only(by_name.get(row["name"], ()), row["path"])
-    if target is None:
-        return None
-    verb = {"call": "called by", "inherit": "base of"}.get(row["kind"], "used by")
-    return _related(target, f"{verb} {row['qualified']}")
-
-
-def _callers(
-    seeds: Sequence[_Seed], referring: Sequence[Row], by_name: Mapping[str, Sequence[Row]]
-) -> list[Related]:
-    found: list[Related] = []
-    for path, symbol in seeds:
-        name = symbol.rpartition(".")[2]
-        rows = [row for row in referring if row["name"] == name and not row["is_test"]]
-        if len(by_name.get(name, ())) != 1:
-            rows = [row for row in rows if row["path"] == path]
-        found += [_related(row, f"refers to {symbol}") for row in rows[:_CALLERS]]
+def _neighbours(keys: Keys, seeds: Sequence[Node]) -> Operation[dict[Node, tuple[Node, str]]]:
+    """Return each neighbour with the seed that it is one of, and how."""
+    forward = yield from edges_from(keys, seeds)
+    backward = yield from edges_to(keys, seeds)
+    found: dict[Node, tuple[Node, str]] = {}
+    for edge in sorted(forward, key=lambda edge: -edge.confidence):
+        if edge.target[1]:
+            found.setdefault(edge.target, (edge.source, _FORWARD[edge.kind]))
+    for edge in _some(backward):
+        found.setdefault(edge.source, (edge.target, _BACKWARD[edge.kind]))
     return found
 
 
-def _only(rows: Sequence[Row], path: str) -> Row | None:
-    here = [row for row in rows if row["path"] == path]
-    if here:
-        return here[0] if len(here) == 1 else None
-    return rows[0] if len(rows) == 1 else None
+def _some(edges: Sequence[Edge]) -> list[Edge]:
+    taken: dict[Node, int] = {}
+    chosen: list[Edge] = []
+    for edge in sorted(edges, key=lambda edge: (-edge.confidence, edge.source)):
+        taken[edge.target] = taken.get(edge.target, 0) + 1
+        if edge.source[1] and taken[edge.target] <= _CALLERS:
+            chosen.append(edge)
+    return chosen
 
 
-def _related(row: Row, how: str) -> Related:
-    return Related(
-        path=row["path"],
-        line=row["start_line"],
-        symbol=row["qualified"],
-        signature=row["signature"],
-        how=how,
-    )
+def _described(keys: Keys, near: Mapping[Node, tuple[Node, str]]) -> Operation[list[Related]]:
+    nodes = list(dict.fromkeys([*near, *(seed for seed, _ in near.values())]))
+    paths, numbers = [path for path, _ in nodes], [number for _, number in nodes]
+    rows = yield from fetch(queries["described"], **keys, paths=paths, numbers=numbers)
+    known: dict[Node, Row] = {(row["path"], row["symbol"]): row for row in rows}
+    return [
+        Related(
+            path=node[0],
+            line=known[node]["start_line"],
+            symbol=known[node]["qualified"],
+            signature=known[node]["signature"],
+            how=f"{how} {known[seed]['qualified']}",
+        )
+        for node, (seed, how) in near.items()
+        if node in known and seed in known and not known[node]["is_test"]
+    ]

@@ -119,34 +119,15 @@ WHERE s.tenant = %(tenant)s AND s.repository = %(repository)s AND s.blob = %(blo
 ORDER BY s.end_byte - s.start_byte, s.symbol DESC
 LIMIT 1
 
--- name: references
--- What definitions mention.
-SELECT f.path, f.blob, s.symbol, s.qualified, s.name AS own, r.kind, r.name, r.receiver
-FROM unnest(%(paths)s::text[], %(symbols)s::text[]) WITH ORDINALITY AS n (path, symbol, place)
+-- name: described
+SELECT f.path, s.symbol, s.qualified, s.signature, s.start_line, f.is_test
+FROM unnest(%(paths)s::text[], %(numbers)s::int[]) AS n (path, number)
 JOIN {schema}.repository_file f
   ON f.tenant = %(tenant)s AND f.repository = %(repository)s AND f.worktree = %(worktree)s
  AND f.path = n.path
 JOIN {schema}.repository_symbol s
   ON s.tenant = %(tenant)s AND s.repository = %(repository)s AND s.blob = f.blob
- AND s.qualified = n.symbol
-CROSS JOIN LATERAL unnest(s.ref_kinds, s.ref_names, s.ref_receivers)
-     WITH ORDINALITY AS r (kind, name, receiver, place)
-WHERE s.symbol > 0
-ORDER BY n.place, r.place
-
--- name: referring
--- Definitions that mention a name.
-SELECT n.name, s.qualified, s.kind, s.signature, s.start_line, f.path, f.is_test
-FROM unnest(%(names)s::text[]) AS n (name)
-CROSS JOIN LATERAL (
-    SELECT s.* FROM {schema}.repository_symbol s
-    WHERE s.tenant = %(tenant)s AND s.repository = %(repository)s
-      AND s.ref_names @> ARRAY[n.name] AND s.symbol > 0 LIMIT 200) AS s
-CROSS JOIN LATERAL (
-    SELECT f.path, f.is_test FROM {schema}.repository_file f
-    WHERE f.tenant = %(tenant)s AND f.repository = %(repository)s AND f.blob = s.blob
-      AND f.worktree = %(worktree)s OFFSET 0) AS f
-ORDER BY n.name, f.is_test, f.path, s.symbol
+ AND s.symbol = n.number
 
 -- name: outline
 -- Definitions of a worktree's files, with how many definitions elsewhere mention their names.

@@ -108,7 +108,7 @@ class Searching:
         return (await arun(packed, self.executor)).text
 
     def related(self: _Host, hits: Sequence[CodeHit], *, hops: int = 1) -> list[Related]:
-        """Return what hits refer to and what refers to them, by names that mean one definition."""
+        """Return what hits refer to and what refers to them, where that is known."""
         return run(self.finder.related(hits, hops=hops), self.executor)
 
     def map(self: _Host, budget: int = 1600) -> str:

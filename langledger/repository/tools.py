@@ -55,7 +55,7 @@ def code_tools(finder: Finder, executor: Executor) -> list[BaseTool]:
         found = yield from finder.symbol(symbol)
         if not found:
             return _unknown(symbol)
-        seeds = [(row["path"], row["qualified"]) for row, _ in found]
+        seeds = [(row["path"], row["symbol"]) for row, _ in found]
         near = yield from finder.around(seeds, hops=hops)
         return "\n".join(map(_line, near)) or "Nothing is known to refer to it, nor it to anything."
 
