@@ -105,14 +105,14 @@ def outline_of(language: str, source: bytes, *, seconds: float = _SECONDS) -> Ou
     Args:
         language: Of :data:`~langledger.repository.languages.LANGUAGES`, or ``text``.
         source: UTF-8.
-        seconds: After so long it is given up.
+        seconds: Of the processor; after so long it is given up.
     """
     lines = source.count(b"\n") + (not source.endswith(b"\n"))
     whole = _Definition("file", "", "", 0, len(source), (1, max(lines, 1)), "")
     if language == "text" or not source.strip():
         return Outline([_symbol(0, whole, ())])
     try:
-        found, fault = _find(language, source, time.monotonic() + seconds)
+        found, fault = _find(language, source, seconds)
     except Exception as error:  # noqa: BLE001 - a grammar may raise anything; the text is there still
         fault = f"read as text: the grammar of {language} failed ({error or type(error).__name__})"
         return Outline([_symbol(0, whole, ())], fault=fault)
@@ -122,17 +122,19 @@ def outline_of(language: str, source: bytes, *, seconds: float = _SECONDS) -> Ou
     return Outline(symbols, found.imports, fault)
 
 
-def _find(language: str, source: bytes, deadline: float) -> tuple[_Found, str | None]:
+def _find(language: str, source: bytes, seconds: float) -> tuple[_Found, str | None]:
     from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - an extra
-
-    def late(*_: object) -> bool:
-        return time.monotonic() > deadline
 
     # Of bytes given whole it would not ask whether it is late.
     def read(offset: int, _: object) -> bytes:
         return source[offset : offset + _READ]
 
     grammar = grammar_of(language)
+    deadline = time.thread_time() + seconds
+
+    def late(*_: object) -> bool:
+        return time.thread_time() > deadline
+
     tree = Parser(grammar.language).parse(read, progress_callback=late)
     found = _Found()
     for _, captures in QueryCursor(grammar.query).matches(tree.root_node):

@@ -11,7 +11,7 @@
 (local_function_statement name: (_) @name) @function
 (invocation_expression function: (identifier) @call)
 (invocation_expression function: (generic_name (identifier) @call))
-(invocation_expression function: (member_access_expression expression: (_) @receiver name: [(identifier) @call (generic_name (identifier) @call)]))
+(invocation_expression function: (member_access_expression expression: [(_) "this" "base"] @receiver name: [(identifier) @call (generic_name (identifier) @call)]))
 (object_creation_expression type: [(identifier) @call (generic_name (identifier) @call)])
 (base_list [(identifier) @inherit (generic_name (identifier) @inherit)])
 (base_list (qualified_name qualifier: (_) @receiver name: (identifier) @inherit))

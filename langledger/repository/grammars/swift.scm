@@ -8,8 +8,8 @@
 (call_expression . (simple_identifier) @call)
 (call_expression . (navigation_expression target: (_) @receiver suffix: (navigation_suffix suffix: (simple_identifier) @call)))
 (inheritance_specifier inherits_from: (user_type (type_identifier) @inherit .))
-(parameter type: (user_type (type_identifier) @use .))
+(parameter (user_type (type_identifier) @use .))
 (import_declaration) @import
-(property_declaration name: (pattern (simple_identifier) @var) (type_annotation type: (user_type (type_identifier) @type .)))
+(property_declaration name: (pattern (simple_identifier) @var) (type_annotation (user_type (type_identifier) @type .)))
 (property_declaration name: (pattern (simple_identifier) @var) value: (call_expression . (simple_identifier) @type))
-(parameter name: (simple_identifier) @var type: (user_type (type_identifier) @type .))
+(parameter name: (simple_identifier) @var (user_type (type_identifier) @type .))
