@@ -36,6 +36,7 @@ _PIECE = 512
 _LARGEST_PIECE = 1024
 _LONGEST_SCALAR = 128  # characters
 _NUMBERS = 256  # elements of a piece of numbers
+_DEEPEST = 32  # containers inside each other; what is deeper down is not split
 
 _SCALARS = frozenset({type(None), bool, int, float, str})
 _NUMERIC = frozenset({type(None), bool, int, float})
@@ -87,6 +88,7 @@ class Encoder:
         self._sealing = sealing
         self._intake = intake
         self._stage = stage
+        self._depth = 0
 
     def encode(self, value: Any) -> Node:
         """Return the node of a value.
@@ -104,10 +106,8 @@ class Encoder:
     def _visit(self, value: Any) -> _Visited:
         if type(value) in _SCALARS:
             return self._scalar(value)
-        if type(value) is list:
-            return self._list(cast("list[Any]", value))
-        if type(value) is dict:
-            return self._dict(cast("dict[Any, Any]", value))
+        if type(value) is list or type(value) is dict:
+            return self._container(value)
         if _is_message(value):
             return self._message(value)
         return self._wrapped(value) or self._plain(value)
@@ -147,6 +147,16 @@ class Encoder:
 
     def _row(self, small: _Small) -> Node:
         return row(self._intake.value(small.value, small.kind, small.payload))
+
+    def _container(self, value: Any) -> _Visited:
+        """Split a container, unless it is so deep inside others that the stack would run out."""
+        if self._depth == _DEEPEST:
+            return self._plain(value)
+        self._depth += 1
+        try:
+            return self._list(value) if type(value) is list else self._dict(value)
+        finally:
+            self._depth -= 1
 
     def _list(self, values: list[Any]) -> _Visited:
         if len(values) > _NUMBERS and all(type(value) in _NUMERIC for value in values):

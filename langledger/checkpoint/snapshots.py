@@ -53,7 +53,7 @@ def snapshot_of(message: BaseMessage) -> Snapshot | None:
             for value in message.__dict__.values()
         )
         extra = _fresh(message.__pydantic_extra__)
-    except TypeError:
+    except (TypeError, RecursionError):
         return None
     return Snapshot(type(message), values, extra, tuple(_numbers([*values, extra])))
 

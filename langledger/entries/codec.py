@@ -56,17 +56,20 @@ def dump_value(value: Any, serde: SerializerProtocol = _serde) -> tuple[str, byt
     """
     try:
         kind, payload = serde.dumps_typed(value)
+        # msgpack writes a question mark for half a surrogate pair, so without one there was none.
+        if kind != "msgpack" or b"?" not in payload or not has_lone_surrogate(value):
+            return kind, payload
+        reason = "it holds half of a surrogate pair"
     except (TypeError, ValueError, RecursionError) as error:
-        try:
-            return EXACT_JSON, exact.dump(value, serde)
-        except (TypeError, ValueError, RecursionError):
-            raise SerializationError(
-                f"a value of type {type(value).__name__} cannot be stored: {error}"
-            ) from error
-    # msgpack writes a question mark for half a surrogate pair, so without one there was none.
-    if kind == "msgpack" and b"?" in payload and has_lone_surrogate(value):
+        reason = str(error)
+    try:
         return EXACT_JSON, exact.dump(value, serde)
-    return kind, payload
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, RecursionError):
+            reason = "it is nested too deeply, or holds itself"
+        raise SerializationError(
+            f"a value of type {type(value).__name__} cannot be stored: {reason}"
+        ) from error
 
 
 def load_value(kind: str, payload: bytes, serde: SerializerProtocol = _serde) -> Any:

@@ -110,6 +110,45 @@ def test_what_cannot_be_stored_is_refused_and_the_thread_still_reads(
     assert rows("SELECT count(*) AS n FROM {schema}.entry")[0]["n"] == 1
 
 
+def nested(depth: int, *, leaf: str, beside: str) -> Any:
+    value: Any = leaf
+    for level in range(depth):
+        value = [value, beside] if level % 2 else {"in": value, "beside": beside}
+    return value
+
+
+@pytest.mark.parametrize("beside", ["", "text " * 100], ids=["small", "split"])
+@pytest.mark.parametrize("leaf", ["plain", "why?", "\ud800"], ids=["plain", "mark", "surrogate"])
+@pytest.mark.parametrize("depth", [31, 32, 33, 200])
+def test_what_is_nested_deeply_comes_back(
+    depth: int, leaf: str, beside: str, put: Any, saver: LedgerSaver, cold: LedgerSaver
+) -> None:
+    value = nested(depth, leaf=leaf, beside=beside)
+    message = AIMessage("said", id="1", additional_kwargs={"deep": value})
+    config = put({"value": value, "messages": [message]})
+    for reader in (saver, saver, cold):
+        values = reader.get_tuple(config).checkpoint["channel_values"]
+        assert values == {"value": value, "messages": [message]}
+
+
+@pytest.mark.parametrize("leaf", ["plain", "why?", "\ud800"], ids=["plain", "mark", "surrogate"])
+def test_what_is_nested_beyond_all_measure_is_refused(
+    leaf: str, put: Any, saver: LedgerSaver
+) -> None:
+    config = put({"value": "before"})
+    deep = nested(3000, leaf=leaf, beside="")
+    endless: list[Any] = []
+    endless.append(endless)
+    message = AIMessage("said", id="1", additional_kwargs={"deep": deep})
+    for value in (deep, endless, [message]):
+        with pytest.raises(SerializationError, match="nested too deeply"):
+            put({"value": value}, parent=config, version=2)
+        with pytest.raises(SerializationError, match="nested too deeply"):
+            saver.put_writes(config, [("value", value)], "task")
+    found = saver.get_tuple(config)
+    assert found.checkpoint["channel_values"] == {"value": "before"}
+
+
 def test_a_name_that_is_not_text_is_refused(put: Any, saver: LedgerSaver, rows: Any) -> None:
     with pytest.raises(SerializationError, match="name of a channel or node"):
         put({"half \ud800": 1})
