@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from langledger.errors import ConfigurationError
 
-__all__ = ["check_tenant", "check_text", "check_whole", "unstorable"]
+__all__ = [
+    "check_optional",
+    "check_switch",
+    "check_tenant",
+    "check_text",
+    "check_whole",
+    "unstorable",
+]
 
 _LARGEST = 2**63 - 1  # PostgreSQL's bigint
 _LONGEST_TENANT = 500  # bytes; it begins every key, and a key of an index holds 2,704
@@ -51,6 +58,22 @@ def check_tenant(value: object) -> str:
     if len(tenant.encode()) > _LONGEST_TENANT:
         raise ConfigurationError(f"tenant is longer than {_LONGEST_TENANT} bytes")
     return tenant
+
+
+def check_optional(name: str, value: object) -> str | None:
+    """Return a text as :func:`check_text` does, or None for None."""
+    return None if value is None else check_text(name, value)
+
+
+def check_switch(name: str, value: object) -> bool:
+    """Return a truth value; ``"no"`` is none.
+
+    Raises:
+        ConfigurationError: It is neither True nor False.
+    """
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{name} must be True or False, not {_shown(value)}")
+    return value
 
 
 def check_whole(name: str, value: object, *, least: int = 0, most: int = _LARGEST) -> int:

@@ -31,6 +31,9 @@ class Editing:
         Args:
             thread_id: The thread.
             scope: The agent within it, as reports name it; empty for the root agent.
+
+        Raises:
+            ConfigurationError: The thread has no entries, or none of this agent.
         """
         self._run(request_compaction(self._at(thread_id, scope)))
 

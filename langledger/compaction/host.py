@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
 
 from langledger.arguments import check_text, check_whole
@@ -24,6 +24,8 @@ from langledger.state.extract.keeper import Keeper
 __all__ = [
     "Host",
     "Window",
+    "check_host",
+    "check_llm",
     "check_window",
     "current_config",
     "locate",
@@ -69,6 +71,30 @@ class Host(Protocol):
     def long_term(self) -> LongTerm:
         """What is known of users beyond one thread."""
         ...
+
+
+def check_host(ledger: object) -> None:
+    """Check that a ledger was given.
+
+    Raises:
+        ConfigurationError: It is something else.
+    """
+    if isinstance(ledger, type) or not hasattr(ledger, "executor"):
+        what = ledger.__name__ if isinstance(ledger, type) else f"a {type(ledger).__name__}"
+        raise ConfigurationError(f"ledger must be an open Ledger or AsyncLedger, not {what}")
+
+
+def check_llm(llm: object) -> None:
+    """Check that a chat model was given, or nothing.
+
+    Raises:
+        ConfigurationError: It is something else.
+    """
+    if llm is not None and not isinstance(llm, Runnable):
+        raise ConfigurationError(
+            f"llm must be the chat model the node calls, not a {type(llm).__name__}; of a name "
+            "make one with init_chat_model()"
+        )
 
 
 def current_config() -> RunnableConfig:

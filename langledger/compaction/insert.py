@@ -13,6 +13,7 @@ from langgraph.channels import LastValue
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from langledger.arguments import check_switch, check_text
 from langledger.compaction.drawing import show_compaction
 from langledger.compaction.guard import Guard
 from langledger.compaction.host import Host
@@ -62,6 +63,8 @@ def insert_compaction(
             messages, or ``before`` is empty or a string.
         WindowUnknownError: Neither ``window`` nor ``llm`` tells the window.
     """
+    check_switch("visible", visible)
+    check_text("messages_key", messages_key)
     _check(builder, before, messages_key)
     viewer = Viewer.of(
         ledger, window=window, llm=llm, messages_key=messages_key, lookup=lookup, **options
@@ -104,11 +107,11 @@ def _check(builder: object, before: Sequence[str], messages_key: str) -> None:
     if not isinstance(builder, StateGraph):
         hint = "; of a compiled graph, pass its .builder and compile that again"
         raise ConfigurationError(f"{type(builder).__name__} is no StateGraph{hint}")
-    if isinstance(before, str) or not before:
+    if not isinstance(before, (list, tuple)) or not before:
         raise ConfigurationError("before must be a list of node names, such as before=['llm']")
     graph = cast("StateGraph[Any, Any, Any, Any]", builder)
     for name in before:
-        if name not in graph.nodes:
+        if name not in set(graph.nodes):
             nodes = ", ".join(graph.nodes) or "no nodes"
             raise ConfigurationError(f"no node {name!r}; the graph has {nodes}")
         keys = cast("dict[str, Any]", graph.schemas[graph.nodes[name].input_schema])

@@ -12,13 +12,14 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 
-from langledger.arguments import check_whole
+from langledger.arguments import check_optional, check_switch, check_text, check_whole
 from langledger.compaction import requests
 from langledger.compaction.compactor import Compactor, ModelCall, Prepared, record_answer
 from langledger.compaction.history import state_reader
 from langledger.compaction.host import (
     Host,
     Window,
+    check_host,
     check_window,
     current_config,
     locate,
@@ -32,8 +33,8 @@ from langledger.compaction.options import CompactionOptions, compactor_of
 from langledger.compaction.telemetry import announce
 from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
-from langledger.operations import Operation, arun, call, run
 from langledger.entries.raw import entry_tool
+from langledger.operations import Operation, arun, call, run
 from langledger.state.tool import team_tool, update_tool
 from langledger.tokens import usage_total
 
@@ -82,12 +83,19 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         **options: Unpack[CompactionOptions],
     ) -> None:
         super().__init__()
+        check_host(ledger)
+        for name, switch in (
+            ("lookup", lookup),
+            ("update_state", update_state),
+            ("compact_tool", compact_tool),
+        ):
+            check_switch(name, switch)
         self._ledger = ledger
         self._window = window
         self._reserved = reserved_output
-        self._thread_id = thread_id
-        self._user_id = user_id
-        self._cwd = cwd
+        self._thread_id = check_optional("thread_id", thread_id)
+        self._user_id = check_optional("user_id", user_id)
+        self._cwd = check_optional("cwd", cwd)
         self._asked: set[str] = set()
         executor, locate = ledger.executor, self._locate
         lookup_tools = (
@@ -117,7 +125,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def compact_next(self, thread_id: str) -> None:
         """Compact the thread before its next model call, whatever its size."""
-        self._asked.add(thread_id)
+        self._asked.add(check_text("thread_id", thread_id))
 
     def wrap_model_call(
         self, request: _Request, handler: Callable[[_Request], _Response]

@@ -11,9 +11,12 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_stream_writer
 
+from langledger.arguments import check_optional, check_switch, check_text
 from langledger.compaction.compactor import Compactor, ModelCall, Prepared
 from langledger.compaction.host import (
     Host,
+    check_host,
+    check_llm,
     locate,
     model_name,
     reserved_output,
@@ -25,11 +28,17 @@ from langledger.compaction.options import CompactionOptions, compactor_of
 from langledger.compaction.returned import State, as_messages, read_messages
 from langledger.compaction.telemetry import announce
 from langledger.entries import Location
+from langledger.errors import ConfigurationError
 from langledger.operations import Operation, arun, run
 
 __all__ = ["CompactionNode", "Viewer", "stream_writer"]
 
 _USUAL_KEY = "messages"
+_NOT_ALIGNED = (
+    "cache_aligned writes the summary on the agent's own call, which only the middleware of "
+    "create_agent is told: use ledger.middleware(cache_aligned=True), or name a model that writes "
+    "summaries with model="
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +72,19 @@ class Viewer:
         lookup: bool = False,
         **options: Unpack[CompactionOptions],
     ) -> Viewer:
-        """Return a viewer for calls of ``llm``, or of a model with this window."""
+        """Return a viewer for calls of ``llm``, or of a model with this window.
+
+        Raises:
+            ConfigurationError: An argument cannot be used, ``cache_aligned`` for one: a node is
+                not told how the model is called.
+            WindowUnknownError: Neither ``window`` nor ``llm`` tells the window.
+        """
+        check_host(host)
+        check_llm(llm)
+        check_text("messages_key", messages_key)
+        check_switch("lookup", lookup)
+        if options.get("cache_aligned") is True:
+            raise ConfigurationError(_NOT_ALIGNED)
         size = window_of(llm, window)
         return cls(
             host=host,
@@ -142,7 +163,7 @@ class CompactionNode(Runnable[Any, dict[str, Any]]):
         self._viewer = Viewer.of(
             ledger, window=window, llm=llm, messages_key=messages_key, lookup=lookup, **options
         )
-        self._output_key = output_messages_key
+        self._output_key = check_optional("output_messages_key", output_messages_key)
 
     def invoke(
         self,

@@ -10,11 +10,11 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from langledger.arguments import check_text, check_whole
+from langledger.arguments import check_switch, check_text, check_whole
 from langledger.compaction.compactor import Compactor
 from langledger.compaction.longterm import LongTerm
 from langledger.compaction.policy import Policy
-from langledger.compaction.recalled import Recaller
+from langledger.compaction.recalled import Code, Recaller
 from langledger.compaction.recap import RecapWhen
 from langledger.compaction.review import Reviewer, review_of
 from langledger.compaction.statekeeping import StateKeeping
@@ -68,6 +68,9 @@ class CompactionOptions(StateOptions, total=False):
         recall: Bring what is out of view back where it is sure to help. Default True.
         max_recalled_tokens: Most that is brought before one message; in a small window at most
             a tenth of it. Default 1,500.
+        repository: A repository memory (``ledger.repository(path)``), whose code is brought before
+            the user's message that it bears on. Default: none.
+        max_code_tokens: Most of it before one message, as ``max_recalled_tokens``. Default 3,200.
         review: Ask a person before a compaction is applied: True, by an interrupt of the graph;
             or a function of the :class:`~langledger.compaction.review.CompactionDraft`.
             Default False.
@@ -93,12 +96,21 @@ class CompactionOptions(StateOptions, total=False):
     debug: bool
     recall: bool
     max_recalled_tokens: int
+    repository: Code | None
+    max_code_tokens: int
     review: bool | Reviewer
 
 
 PRESETS: Mapping[str, CompactionOptions] = {
     # For work on one repository: late and rarely, for each compaction costs a cached prefix.
-    "repository": {"trigger": 0.95, "max_summary_tokens": 1500, "keep_files": 5},
+    # Each takes out more, so that there are fewer.
+    "repository": {
+        "trigger": 0.95,
+        "target": 0.25,
+        "keep": ("fraction", 0.10),
+        "max_summary_tokens": 1500,
+        "keep_files": 5,
+    },
 }
 """What ``preset`` sets where the options say nothing."""
 
@@ -170,7 +182,7 @@ def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     preset = options.get("preset")
     if preset is None:
         return dict(options)
-    if preset not in PRESETS:
+    if not isinstance(preset, str) or preset not in PRESETS:
         raise ConfigurationError(f"preset must be {' or '.join(PRESETS)}, not {preset!r}")
     return {**PRESETS[preset], **options}
 
@@ -179,9 +191,26 @@ def _recaller(
     chosen: Mapping[str, Any], recalling: Recall | None, long_term: LongTerm | None
 ) -> Recaller | None:
     size = check_whole("max_recalled_tokens", chosen.get("max_recalled_tokens", 1500))
-    if not _switch(chosen, "recall", default=True) or recalling is None:
+    recalls = _switch(chosen, "recall", default=True)
+    code, code_size = _code(chosen)
+    if (not recalls or recalling is None) and code is None:
         return None
-    return Recaller(recalling=recalling, max_tokens=size, long_term=long_term)
+    return Recaller(
+        recalling=recalling if recalls else None,
+        max_tokens=size,
+        long_term=long_term if recalls else None,
+        code=code,
+        max_code_tokens=code_size,
+    )
+
+
+def _code(chosen: Mapping[str, Any]) -> tuple[Code | None, int]:
+    code = chosen.get("repository")
+    if code is not None and not hasattr(code, "unasked"):
+        raise ConfigurationError(
+            f"repository must be what ledger.repository(path) returns, not a {type(code).__name__}"
+        )
+    return code, check_whole("max_code_tokens", chosen.get("max_code_tokens", 3200), least=1)
 
 
 def _recap(chosen: Mapping[str, Any]) -> RecapWhen:
@@ -197,14 +226,11 @@ def _whole(chosen: Mapping[str, Any], name: str, *, least: int) -> int | None:
 
 
 def _switch(chosen: Mapping[str, Any], name: str, *, default: bool = False) -> bool:
-    value = chosen.get(name, default)
-    if not isinstance(value, bool):
-        raise ConfigurationError(f"{name} must be True or False, not {value!r}")
-    return value
+    return check_switch(name, chosen.get(name, default))
 
 
-def _model(name: object) -> BaseChatModel | None:
-    """Return the summary model: the one given, or that of this name for ``init_chat_model``.
+def _model(name: object, option: str = "model") -> BaseChatModel | None:
+    """Return a model: the one given, or that of this name for ``init_chat_model``.
 
     Raises:
         ConfigurationError: There is none, or its package or key is missing.
@@ -213,15 +239,15 @@ def _model(name: object) -> BaseChatModel | None:
         return name
     if not isinstance(name, str):
         raise ConfigurationError(
-            f"model must be a chat model, or a name such as openai:gpt-5-mini, not {name!r}"
+            f"{option} must be a chat model, or a name such as openai:gpt-5-mini, not {name!r}"
         )
     if not name.strip():
-        raise ConfigurationError("the summary model's name is empty; such as openai:gpt-5-mini")
+        raise ConfigurationError(f"{option} is empty; give a name such as openai:gpt-5-mini")
     try:
         return init_chat_model(name)
     except Exception as error:
         raise ConfigurationError(
-            f"the summary model {name!r} cannot be used: {error} - name it as provider:model, "
+            f"{option} {name!r} cannot be used: {error} - name it as provider:model, "
             "install the provider's package, and set its key in the environment"
         ) from error
 

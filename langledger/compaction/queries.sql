@@ -72,9 +72,22 @@ UNION ALL
  WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s)
 
 -- name: ask
+-- Nothing for an agent that recorded nothing in this thread: no call of it would answer.
 INSERT INTO {schema}.compaction_request (tenant, thread_key, scope)
-VALUES (%(tenant)s, %(thread_key)s, %(scope)s)
-ON CONFLICT DO NOTHING
+SELECT %(tenant)s, %(thread_key)s, %(scope)s
+WHERE EXISTS (SELECT FROM {schema}.entry e
+              WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
+                AND %(scope)s IN ('', e.scope))
+   OR EXISTS (SELECT FROM {schema}.compaction c
+              WHERE c.tenant = %(tenant)s AND c.thread_key = %(thread_key)s AND c.scope = %(scope)s)
+ON CONFLICT (tenant, thread_key, scope) DO UPDATE SET scope = excluded.scope
+RETURNING scope
+
+-- name: agents
+-- The agents that recorded something in a thread.
+SELECT DISTINCT coalesce(scope, '') AS scope FROM {schema}.entry
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND kind = 'message'
+ORDER BY scope
 
 -- name: answered
 DELETE FROM {schema}.compaction_request

@@ -14,6 +14,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langledger.database.queries import load_queries
 from langledger.entries import Location
 from langledger.entries.lookup import Locate
+from langledger.errors import ConfigurationError
 from langledger.operations import Executor, Operation, Query, Row, arun, fetch, run
 
 __all__ = ["answer_request", "compact_tool", "news_query", "request_compaction", "split_news"]
@@ -30,8 +31,28 @@ _TOLD = "The conversation will be compacted before your next message. Go on with
 
 
 def request_compaction(location: Location) -> Operation[None]:
-    """Have an agent of a thread compact before its next model call, whatever the size."""
-    yield from fetch(_queries["ask"], **location.keys, scope=location.scope)
+    """Have an agent of a thread compact before its next model call, whatever the size.
+
+    Raises:
+        ConfigurationError: The thread has no entries, or none of this agent.
+    """
+    asked = yield from fetch(_queries["ask"], **location.keys, scope=location.scope)
+    if not asked:
+        agents = yield from fetch(_queries["agents"], **location.keys)
+        raise ConfigurationError(_nobody(location, [row["scope"] for row in agents]))
+
+
+def _nobody(location: Location, agents: Sequence[str]) -> str:
+    if not agents:
+        return (
+            f"there is no thread {location.thread_id!r} to compact yet; "
+            "`langledger threads` lists them"
+        )
+    known = ", ".join(repr(agent) for agent in agents)
+    return (
+        f"no agent {location.scope!r} recorded anything in thread {location.thread_id!r}; its "
+        f"agents are {known}, where '' is the root"
+    )
 
 
 def answer_request(location: Location) -> Operation[None]:

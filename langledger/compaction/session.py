@@ -221,13 +221,20 @@ class Session:
 
     @property
     def hidden(self) -> Ranges:
-        """The entries of this history that the view does not show whole."""
+        """The entries of this history that the view does not show whole.
+
+        What was trimmed off its beginning is among them; what was taken out between others is
+        not, for whoever did that does not want it back.
+        """
         if self.cut is None:
             return Ranges()
         cut = self.cut
         whole = {item.seq for unit in self._units for item in unit.members}
         whole -= {*cut.masked, *cut.clipped, *cut.clipped_args}
-        return Ranges.of(seq for seq in {*cut.history, *self.present} if seq not in whole)
+        present = self.present
+        first = min(present, default=self.last_seq + 1)
+        trimmed = (seq for seq in cut.history if seq < first)
+        return Ranges.of(seq for seq in {*trimmed, *present} if seq not in whole)
 
     @property
     def units(self) -> list[Unit]:

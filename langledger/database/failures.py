@@ -47,6 +47,10 @@ _ADVICE = (
         "it is starting up or shutting down: try again in a moment",
     ),
     (
+        re.compile(r"not currently accepting connections"),  # said of a database, not of a server
+        "allow them with ALTER DATABASE ... ALLOW_CONNECTIONS true, or name another in the DSN",
+    ),
+    (
         re.compile(r"too many (clients|connections)|connection slots"),
         "lower pool_size or raise max_connections",
     ),

@@ -44,8 +44,9 @@ _OF_PEOPLE = frozenset({"requirement", "preference", "decision"})
 _CHAT = re.compile(
     r"\W*(?:(?:hi|hello|hey|there|ok(?:ay)?|thanks?|thank you|thx|great|cool|nice|sure|yes|no|yep|"
     r"nope|got it|bye|good (?:morning|night)|looks? good|to me|done|continue|go (?:on|ahead)|"
-    r"please|do (?:it|so)|how are you|today|"
-    r"你好|您好|谢谢|好的?|嗯+|行|可以|继续|再见|哈+)\W*){1,4}",
+    r"please|do (?:it|so)|how are you|today|noted|understood|agreed|alright|all right|right|"
+    r"perfect|of course|certainly|absolutely|will do|i see|i understand|makes sense|on it|"
+    r"你好|您好|谢谢|好的?|嗯+|行|可以|继续|再见|哈+|明白了?|收到|了解|知道了|没问题|当然)\W*){1,4}",
     re.IGNORECASE,
 )
 _WEIGHT = {"requirement": 0.9, "decision": 0.8, "preference": 0.8, "definition": 0.7, "error": 0.6}

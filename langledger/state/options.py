@@ -70,18 +70,20 @@ class StateSettings:
 
 
 def state_settings(
-    options: Mapping[str, Any], *, model: Callable[[object], BaseChatModel | None]
+    options: Mapping[str, Any], *, model: Callable[[object, str], BaseChatModel | None]
 ) -> StateSettings:
     """Return the options checked.
 
     Args:
         options: As :class:`StateOptions` has them; others are passed over.
-        model: Makes a model of an object or a name.
+        model: Makes a model of an object or a name; told the option that gave it.
 
     Raises:
         ConfigurationError: One is of the wrong kind.
     """
-    small, large = model(options.get("state_model")), model(options.get("state_review_model"))
+    small, large = (
+        model(options.get(name), name) for name in ("state_model", "state_review_model")
+    )
     if large is not None and small is None:
         raise ConfigurationError("state_review_model reviews state_model: give that too")
     project = options.get("project")

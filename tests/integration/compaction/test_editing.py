@@ -139,10 +139,20 @@ def test_what_was_asked_for_is_done_once_and_by_any_process(ledger: Ledger) -> N
 def test_what_cannot_be_done_is_not_tried_for_ever(ledger: Ledger) -> None:
     model = ScriptedModel(script=["Dry."])
     agent = agent_with(ledger, model, window=100_000)
+    ledger.append([question(1)], thread_id="t")
     ledger.compact("t")
     events = list(agent.stream({"messages": [question(1)]}, CONFIG, stream_mode="custom"))
     assert "compaction_skipped" in events[0]["langledger"]
     assert list(agent.stream({"messages": [question(2)]}, CONFIG, stream_mode="custom")) == []
+
+
+def test_nobody_is_asked_who_would_not_answer(ledger: Ledger) -> None:
+    with pytest.raises(ConfigurationError, match="no thread 'nobody' to compact"):
+        ledger.compact("nobody")
+    ledger.append([question(1)], thread_id="t")
+    with pytest.raises(ConfigurationError, match="no agent 'nosuch' .* its agents are ''"):
+        ledger.compact("t", scope="nosuch")
+    ledger.compact("t")
 
 
 def test_an_agent_asks_with_its_tool(ledger: Ledger) -> None:

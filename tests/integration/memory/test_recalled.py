@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -21,6 +21,7 @@ from tests.support.scripted import ScriptedModel
 
 WINDOW = 4000
 FACT = "The retry budget of parameter-301-61 is 4817 milliseconds, measured on the staging cluster."
+FACT_ELSEWHERE = "The proxy of the staging cluster has another name now."
 QUESTION = "What is the retry budget of parameter-301-61?"
 CHATTER = "We talked about the weather in general and about nothing else that matters much. " * 9
 
@@ -67,12 +68,12 @@ class Talk:
             self.events.append(event["langledger"])
         return self.model.sent[before:]
 
-    def forget_the_beginning(self) -> None:
-        early: list[BaseMessage] = [HumanMessage(FACT)]
+    def forget_the_beginning(self, first: str = FACT) -> None:
+        early: list[BaseMessage] = [HumanMessage(first)]
         for n in range(18):
             early += [AIMessage("Noted."), HumanMessage(f"Part {n}. {CHATTER}")]
         [view] = self.run(early)
-        assert not any(m.content == FACT for m in view)
+        assert not any(m.content in (FACT, first) for m in view)
 
 
 def brought(view: list[BaseMessage]) -> list[int]:
@@ -102,6 +103,22 @@ def test_an_exact_answer_comes_back_before_the_question(ledger: Ledger) -> None:
     assert 0 < told["tokens"] <= 1500
     assert not told["failed"]
     assert f"langledger-recalled-{told['message']}" == first[at].id
+
+
+@pytest.mark.parametrize(
+    ("removed", "comes_back"), [(["fact"], False), (["hello", "hi", "fact"], True)]
+)
+def test_what_was_taken_out_is_not_brought_back_and_what_was_trimmed_off_is(
+    ledger: Ledger, removed: list[str], comes_back: bool
+) -> None:
+    talk = Talk(ledger, max_summary_tokens=100)
+    opening = [HumanMessage("Hello.", id="hello"), AIMessage("Hello.", id="hi")]
+    talk.run([*opening, HumanMessage(FACT, id="fact")])
+    talk.forget_the_beginning(FACT_ELSEWHERE)
+    config = {"configurable": {"thread_id": "t1"}}
+    talk.agent.update_state(config, {"messages": [RemoveMessage(id=name) for name in removed]})
+    [view] = talk.say(QUESTION)
+    assert any("4817 milliseconds" in view[at].text for at in brought(view)) is comes_back
 
 
 def test_it_stays_in_the_turns_that_follow_and_in_a_new_process(ledger: Ledger) -> None:

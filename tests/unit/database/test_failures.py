@@ -77,6 +77,7 @@ def test_only_a_lost_connection_or_an_undone_transaction_is_worth_a_retry() -> N
         ('no pg_hba.conf entry for host "h"', r"and the server's pg_hba\.conf"),
         ("sorry, too many clients already", "lower pool_size or raise max_connections"),
         ("the database system is starting up", "try again in a moment"),
+        ('database "x" is not currently accepting connections', "ALLOW_CONNECTIONS true"),
         ("\u8cc7\u6599\u5eab\u4e0d\u5b58\u5728", "check database, user and password in the DSN"),
     ],
 )

@@ -78,6 +78,11 @@ def test_tags() -> None:
     assert "error" in tags_of("ValueError: bad port", "tool")
     assert tags_of("ok, thanks!", "human") == ["noise"]
     assert tags_of("好的", "human") == ["noise"]
+    assert tags_of("Noted.", "ai") == ["noise"]
+    assert tags_of("Understood, will do.", "ai") == ["noise"]
+    assert tags_of("收到，明白了。", "ai") == ["noise"]
+    assert "noise" not in tags_of("Noted: port 8443.", "ai")
+    assert "noise" not in tags_of("右边的按钮", "human")
     assert tags_of("You are a helpful assistant and must obey.", "system") == ["system"]
 
 
