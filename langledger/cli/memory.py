@@ -113,11 +113,16 @@ def put(
     data_dir: DataDir = None,
 ) -> None:
     """Write an item, in place of what was there."""
+    from langgraph.store.base import InvalidNamespaceError
+
     from langledger.ledger import Ledger
 
     read = _value(sys.stdin.read() if value == "-" else value)
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        ledger.store().put(_labels(namespace), key, read)
+        try:
+            ledger.store().put(_labels(namespace), key, read)
+        except InvalidNamespaceError as error:
+            raise ConfigurationError(str(error)) from error
     progress(f"{namespace} {key} is written")
 
 
@@ -181,7 +186,15 @@ def facts(
 
 
 def _labels(namespace: str) -> tuple[str, ...]:
-    return tuple(namespace.split(".")) if namespace else ()
+    """Return a namespace's labels.
+
+    Raises:
+        ConfigurationError: One is empty.
+    """
+    labels = tuple(namespace.split(".")) if namespace else ()
+    if "" in labels:
+        raise ConfigurationError(f"namespace {namespace!r} has an empty label: give ann.projects")
+    return labels
 
 
 def _value(text: str) -> dict[str, Any]:

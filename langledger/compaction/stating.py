@@ -123,7 +123,7 @@ class States:
 
     def team_state(
         self: _Host,
-        project: str,
+        project: str | None = None,
         *,
         kind: str | None = None,
         thread_id: str | None = None,
@@ -131,10 +131,11 @@ class States:
     ) -> list[Row]:
         """Return what the agents of a project last published of their states, newest first.
 
-        The view ``working_state`` in the database has the same rows.
+        The view ``working_state`` in the database has the same rows. An agent without
+        ``project=`` publishes nothing; :meth:`state` tells its state.
 
         Args:
-            project: As ``project=`` of their middleware names it.
+            project: As ``project=`` of their middleware names it; None: of every project.
             kind: Only ``file``, ``step``, ``decision``, ``convention``, ``question``,
                 ``definition`` or ``last_action``.
             thread_id: Only of this thread.
@@ -212,7 +213,7 @@ class AsyncStates:
 
     async def team_state(
         self: _Host,
-        project: str,
+        project: str | None = None,
         *,
         kind: str | None = None,
         thread_id: str | None = None,
@@ -312,9 +313,10 @@ def _share(  # noqa: PLR0917 - the methods' own arguments
 
 
 def _team(
-    tenant: str, project: str, kind: str | None, thread_id: str | None, limit: int
+    tenant: str, project: str | None, kind: str | None, thread_id: str | None, limit: int
 ) -> Operation[list[Row]]:
-    check_text("project", project)
+    if project is not None:
+        check_text("project", project)
     check_whole("limit", limit)
     return store.published(tenant, project, kind=kind, thread_id=thread_id, limit=limit)
 

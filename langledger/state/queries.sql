@@ -82,12 +82,13 @@ ON CONFLICT (tenant, thread_key, scope, task_id, kind, record_id) DO UPDATE
                          excluded.sources)
 
 -- name: published
-SELECT thread_id, scope, task_id, kind, record_id, status, what, why, sources, updated_at
+SELECT project, thread_id, scope, task_id, kind, record_id, status, what, why, sources, updated_at
 FROM {schema}.working_state
-WHERE tenant = %(tenant)s AND project = %(project)s
+WHERE tenant = %(tenant)s AND project IS NOT NULL
+  AND (%(project)s::text IS NULL OR project = %(project)s)
   AND (%(kind)s::text IS NULL OR kind = %(kind)s)
   AND (%(thread_id)s::text IS NULL OR thread_id = %(thread_id)s)
-ORDER BY updated_at DESC, thread_id, kind, record_id
+ORDER BY updated_at DESC, project, thread_id, kind, record_id
 LIMIT %(limit)s
 
 -- name: shared

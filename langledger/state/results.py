@@ -61,6 +61,8 @@ _STILL_OPEN = re.compile(r"script (?:completed|running)|command (?:is )?running"
 _NO_START = re.compile(r"script failed|command timed out|timeout\b", re.IGNORECASE)
 _OPENED = re.compile(r"^\[File: (.+?) \(\d+ lines", re.MULTILINE)
 _TROUBLE = re.compile(r"error|fail|exception|panic|fatal|not found|denied|refused", re.IGNORECASE)
+# "ERROR:" alone tells nothing; what it is stands on the next line.
+_LABEL = re.compile(r"\W*(?:[\w.]+ ?){1,4}:\s*\Z")
 _FRAME = re.compile(
     r"\s*(?:</?(?:returncode|output|output_tail|tool_use_error)>|```|`[^`]*`\s*$"
     r"|exit code:? -?\d+|chunk id:|wall time"
@@ -176,10 +178,11 @@ def _line(head: str, tail: str, *, shell: bool, ok: bool) -> str:
     telling = [line for line in lines if not _FRAME.match(line)]
     if not telling:
         return ""
+    at = len(telling) - 1 if shell else 0
     if shell and not ok:
-        trouble = [line for line in telling if _TROUBLE.search(line)]
-        return one_line((trouble or telling)[-1])
-    return one_line(telling[-1] if shell else telling[0])
+        at = next((n for n in range(at, -1, -1) if _TROUBLE.search(telling[n])), at)
+    reason = telling[at : at + 2] if _LABEL.match(telling[at]) else [telling[at]]
+    return one_line(" ".join(line.strip() for line in reason))
 
 
 def _complaints(text: str, programs: Collection[str]) -> frozenset[str]:

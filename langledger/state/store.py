@@ -161,13 +161,13 @@ def publish(location: Location, state: WorkingState, *, project: str) -> Operati
 
 def published(
     tenant: str,
-    project: str,
+    project: str | None,
     *,
     kind: str | None = None,
     thread_id: str | None = None,
     limit: int = 200,
 ) -> Operation[list[Row]]:
-    """Return what agents of a project published, the newest first."""
+    """Return what agents of a project, or of every one, published, the newest first."""
     return (
         yield from fetch(
             _queries["published"],

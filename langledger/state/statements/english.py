@@ -327,6 +327,10 @@ ENGLISH = Grammar(
         r"|recommends?|claims?)"
         r"|joking|kidding|just curious|would (?:it|that) be|lol)\b"
     ),
+    passing=(
+        r"\b(?:(?:your|this|that|the) (?:fix|patch|solution|implementation|(?:pull|merge) request)"
+        r"|(?:them|these|those|it|this|that) (?:as well|too))\b"
+    ),
     instead=(
         r"(?:instead of|rather than|,\s*not)\s+(?!(?:it|that|this"
         r"|them)\b)(?P<old>[^,.;]{2,60})"

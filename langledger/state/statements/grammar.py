@@ -41,6 +41,8 @@ class Grammar:
         lead: A word of no account that a sentence may begin with.
         correcting: How a correction begins.
         refused: What a sentence must not contain: it asks, supposes or tells of others.
+        passing: What makes an order one about the work at hand, or one that says nothing without
+            the sentence before it: no convention.
         instead: With a group ``old``: what is replaced.
         clause: What stands before an order within a sentence.
         unfit: Sentences too short to say anything.
@@ -52,6 +54,7 @@ class Grammar:
     lead: str
     correcting: str
     refused: str
+    passing: str
     instead: str
     clause: str
     unfit: str
@@ -68,13 +71,16 @@ class Grammar:
         rules = (*self.rules, *(self.corrections if corrects else ()))
         for start, text in self._readings(rest):
             for rule in rules:
-                if self._pattern(rule.pattern).match(start):
+                if self._pattern(rule.pattern).match(start) and self._lasts(rule, text):
                     return self._noted(rule, text, corrects=bool(corrects), at=(source, index))
         return self._closing(rest, source, index)
 
     def doubtful(self, sentence: str) -> bool:
         """Whether a sentence asks, supposes, or tells what others said."""
         return self._pattern(self.refused).search(self._bare(sentence)) is not None
+
+    def _lasts(self, rule: Rule, text: str) -> bool:
+        return rule.kind != "convention" or not self._pattern(self.passing).search(text)
 
     def _readings(self, sentence: str) -> Iterator[tuple[str, str]]:
         """Yield where an order may begin in a sentence, each with the text it is noted as."""

@@ -58,6 +58,9 @@ def test_agents_of_a_project_see_each_other(ledger: Ledger) -> None:
     answer = next(m for m in result["messages"] if isinstance(m, ToolMessage))
     assert "api.py" in answer.text
     assert ledger.team_state("other") == []
+    talk(ledger, "alone", [edit("own.py"), "Done."], "Do it.")
+    assert {r["project"] for r in ledger.team_state()} == {"shop"}
+    assert "own.py" not in {r["what"] for r in ledger.team_state()}
     assert {r["kind"] for r in ledger.team_state("shop", kind="file")} == {"file"}
 
 

@@ -44,6 +44,28 @@ def test_a_failed_or_refused_edit_does_not_count(text: str, flagged: bool):
 
 
 @pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ERROR:\nNo replacement was performed.\nMore.", "ERROR: No replacement was performed."),
+        ("Error:\n\n  String not found in file", "Error: String not found in file"),
+        ("Error: boom\nat line 3", "Error: boom"),
+        ("ERROR:", "ERROR:"),
+    ],
+)
+def test_a_failure_is_told_by_its_reason_not_by_its_label(text: str, told: str):
+    state = after("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, text)
+    assert state.last_action is not None
+    assert (state.last_action.status, state.last_action.result) == ("failed", told)
+
+
+def test_a_command_that_failed_is_told_by_its_reason_not_by_its_label():
+    text = "building\nBuild error:\n  no rule to make target\n[exit code: 2]"
+    state = after("Bash", {"command": "make"}, text, error=True)
+    assert state.last_action is not None
+    assert state.last_action.result == "Build error: no rule to make target"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         SUCCESS,

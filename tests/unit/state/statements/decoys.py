@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 USER = [
+    # about the work at hand, or nothing without the sentence before
+    "There are two more callers, make sure your fix handles them as well.",
+    "Make sure the fix does not break the other callers.",
+    "You must keep this patch as small as you can.",
+    "Don't forget to update those too.",
+    "确保你的修复也覆盖其他调用。",
     # hypotheses, wishes and musings
     "Maybe we should use Redis for the queue.",
     "We could switch to Kafka at some point.",
