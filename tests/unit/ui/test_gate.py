@@ -82,7 +82,7 @@ async def test_every_answer_says_what_may_run(path: str) -> None:
     assert "script-src 'self'" in policy
     assert "unsafe" not in policy
     assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
     assert headers["cache-control"] == "no-store"
 
 
