@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from psycopg.sql import SQL, Composed
@@ -32,7 +33,7 @@ from langledger.operations import Operation, fetch
 from langledger.recall import Hit, Recall, SearchRequest
 from langledger.tokens import count_text, truncate_text
 
-__all__ = ["Recaller", "keep_brought", "read_brought"]
+__all__ = ["Code", "Recaller", "keep_brought", "read_brought"]
 
 logger = logging.getLogger("langledger.compaction")
 
@@ -40,25 +41,38 @@ _queries = load_queries("langledger.compaction")
 
 _MARKS = re.compile(r"<(?=/?\s*recalled-history)", re.IGNORECASE)
 _HITS = 8
+_FILES = 5
 _LONGEST_HIT = 300  # tokens
 _LEAST = 60  # tokens; less is not worth a message
 _NEAR = 0.35  # of the best hit's score; what is further below it only fills the view
 _FULL = 0.85  # share of the room that what is brought may fill it to
 
 
+class Code(Protocol):
+    """What a repository memory gives for a user's message."""
+
+    def unasked(self, query: str, *, budget: int, files: Sequence[str]) -> Operation[str]:
+        """Return the code that bears on a message; empty where that is not sure to help."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Recaller:
-    """Brings what was recorded into the view.
+    """Brings what was recorded into the view, and code.
 
     Attributes:
-        recalling: What searches.
+        recalling: What searches the record; None: nothing does.
         max_tokens: Most that is brought before one message.
         long_term: What is known of users beyond one thread; None: nothing.
+        code: The repository that is worked on; None: none.
+        max_code_tokens: Most code before one message.
     """
 
-    recalling: Recall
+    recalling: Recall | None
     max_tokens: int = 1500
     long_term: LongTerm | None = None
+    code: Code | None = None
+    max_code_tokens: int = 3200
 
     def restore(self, call: ModelCall, session: Session) -> Operation[None]:
         """Show a session that was opened anew what was brought into it before."""
@@ -86,11 +100,15 @@ class Recaller:
                 opening = compacted or session.first_request is request
                 lines = yield from self._known(call, call.user_id, request, opening=opening)
                 known = [line for line in lines if line not in shown]
-            if not len(hidden) and not known:
+            code = yield from self._code(call, session, request, prepared)
+            if not len(hidden) and not known and not code:
                 session.recalled_for = request.seq
                 return prepared
-            room = self._room(call, prepared)
+            room = self._room(call, prepared, beside=count_text(code))
             text, brought = yield from self._find(call, hidden, request, room, known, shown=shown)
+            if code:
+                text = "\n\n".join(part for part in (text, code) if part)
+                brought = replace(brought, tokens=count_text(text))
             yield from self._keep(call, session, request.seq, text)
         except Exception as error:  # a search must not cost the user the answer
             if not isinstance(error, LangLedgerError):
@@ -139,9 +157,23 @@ class Recaller:
         brought = replace(brought, seconds=round(time.perf_counter() - started, 4))
         return storable(text), brought
 
-    def _room(self, call: ModelCall, prepared: Prepared) -> int:
+    def _code(
+        self, call: ModelCall, session: Session, request: Tracked, prepared: Prepared
+    ) -> Operation[str]:
+        """Return the code that bears on the user's message, in a small window a tenth of it."""
+        if self.code is None:
+            return ""
         usable = call.window - call.reserved
-        return min(self.max_tokens, usable // 10, int(usable * _FULL) - prepared.tokens)
+        room = min(self.max_code_tokens, usable // 10, int(usable * _FULL) - prepared.tokens)
+        if room < _LEAST:
+            return ""
+        touched = list(session.state.files_touched)[-_FILES:]
+        text = yield from self.code.unasked(request.message.text, budget=room, files=touched)
+        return _MARKS.sub("\u2039", text)
+
+    def _room(self, call: ModelCall, prepared: Prepared, *, beside: int = 0) -> int:
+        usable = call.window - call.reserved
+        return min(self.max_tokens, usable // 10, int(usable * _FULL) - prepared.tokens - beside)
 
     def _known(
         self, call: ModelCall, user_id: str, request: Tracked, *, opening: bool
@@ -177,6 +209,8 @@ class Recaller:
         room -= sum(map(count_text, facts))
         hits, confidence, reasons = yield from self._search(call, hidden, query)
         chosen = [hit for hit in _fitting(hits, room) if not _stands_in(shown, hit)]
+        if chosen and self.recalling is not None:
+            self.recalling.used(chosen)
         lines = [*facts, *(_line(hit) for hit in sorted(chosen, key=_place))]
         if not lines:
             return "", replace(nothing, confidence=confidence, reasons=reasons)
@@ -193,7 +227,7 @@ class Recaller:
     def _search(
         self, call: ModelCall, hidden: Ranges, query: str
     ) -> Operation[tuple[Sequence[Hit], float, tuple[str, ...]]]:
-        if not len(hidden):
+        if self.recalling is None or not len(hidden):
             return (), 0.0, ("the view shows everything",)
         location = call.location
         request = SearchRequest(

@@ -22,7 +22,9 @@ class CodeHit:
         text: The lines.
         tokens: Their size.
         score: What the hits are ordered by; comparable within one search only.
-        scores: ``words`` (by itself), ``file`` (its file's), ``named`` (by the question), ...
+        scores: ``words`` (its BM25), ``file`` (its file's score), ``named`` (what the question's
+            naming it adds), ``mentioned`` (1: the question names its file), ``terms`` and ``share``
+            (how many telling terms of the question it holds, and their share by weight).
         metadata: ``language``, ``is_test``, ``apart`` (a test that was not asked for),
             and of its definition: ``definition`` (its number in the file), ``signature``,
             ``first_line`` and ``last_line``.

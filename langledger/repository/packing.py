@@ -77,11 +77,13 @@ def pack(
             room -= size
     order = {id(hit): place for place, hit in enumerate(hits)}
     chosen.sort(key=lambda hit: order[id(hit)])
-    if not chosen:
-        return Pack("", (), 0)
-    parts = [head, *map(_shown, chosen), aside]
-    text = _FENCE.join(part for part in parts if part)
-    return Pack(text, tuple(chosen), count_text(text))
+    while chosen:
+        text = _FENCE.join(part for part in (head, *map(_shown, chosen), aside) if part)
+        size = count_text(text)
+        if size <= budget:
+            return Pack(text, tuple(chosen), size)
+        chosen.pop()  # tokens of the whole may be a few more than those of its parts
+    return Pack("", (), 0)
 
 
 def _worth(hit: CodeHit) -> tuple[bool, float, str, int]:

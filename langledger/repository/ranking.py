@@ -25,6 +25,7 @@ __all__ = [
     "Piece",
     "asked_terms",
     "chosen_terms",
+    "covered",
     "files_of",
     "first_order",
     "rescored",
@@ -114,7 +115,7 @@ class Boosts:
     pieces: dict[tuple[str, int], float] = field(default_factory=dict[tuple[str, int], float])
 
     def add(self, path: str, share: float, numbers: Iterable[int] = ()) -> None:
-        """Raise a file and some of its chunks to at least this share."""
+        """Raise a file, and chunks of it, to at least this share."""
         self.files[path] = max(self.files.get(path, 0.0), share)
         for number in numbers:
             self.pieces[path, number] = max(self.pieces.get((path, number), 0.0), share)
@@ -216,6 +217,13 @@ def rescored(
         if known is not None:
             piece.words = _words(piece, known, weights, extent)
     _fuse(pieces, files, boosts)
+
+
+def covered(piece: Piece, weights: Sequence[float]) -> dict[str, float]:
+    """Return how many telling terms of the question a piece holds, and their share by weight."""
+    held = piece.has | piece.named | piece.in_path
+    told = [weight for bit, weight in enumerate(weights) if weight and held >> bit & 1]
+    return {"terms": float(len(told)), "share": sum(told) / (sum(weights) or 1.0)}
 
 
 def files_of(pieces: Iterable[Piece]) -> list[tuple[str, float]]:

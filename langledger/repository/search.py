@@ -28,6 +28,7 @@ from langledger.repository.ranking import (
     Piece,
     asked_terms,
     chosen_terms,
+    covered,
     files_of,
     first_order,
     rescored,
@@ -375,6 +376,8 @@ def _hits(search: _Search, pieces: Sequence[Piece]) -> Operation[list[CodeHit]]:
 
 def _hit(search: _Search, piece: Piece, row: Row, text: str) -> CodeHit:
     apart = piece.is_test and not search.query.tests
+    piece.scores |= covered(piece, search.weights)
+    piece.scores["mentioned"] = float(any(one.path == piece.path for one in search.named))
     told: tuple[str, ...] = ()
     if search.request.explain:
         told = reasons_of(piece, search.terms, search.weights, apart=apart)

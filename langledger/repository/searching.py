@@ -7,9 +7,10 @@ from typing import Protocol
 
 from langchain_core.tools import BaseTool
 
-from langledger.operations import Executor, arun, run
+from langledger.operations import Executor, Operation, arun, run
 from langledger.repository.finder import Finder
 from langledger.repository.hits import CodeFound, CodeHit
+from langledger.repository.injection import code_for
 from langledger.repository.packing import Related
 from langledger.repository.tools import code_tools
 
@@ -118,6 +119,13 @@ class Searching:
     async def amap(self: _Host, budget: int = 1600) -> str:
         """Await :meth:`map`."""
         return await arun(self.finder.map(budget=budget), self.executor)
+
+    def unasked(self: _Host, query: str, *, budget: int, files: Sequence[str]) -> Operation[str]:
+        """Return what :meth:`context` would, as an operation; empty where that is not sure to help.
+
+        The middleware's ``repository=`` asks for it.
+        """
+        return code_for(self.finder, query, budget=budget, files=files)
 
     def tools(self: _Host) -> list[BaseTool]:
         """Return the tools ``search_code``, ``read_symbol`` and ``related_code`` for an agent."""
