@@ -34,6 +34,7 @@ _MODULES = (
     "compaction",
     "checkpoint",
     "repository",
+    "repository_search",
     "database",
     "ui",
 )
