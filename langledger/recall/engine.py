@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,7 @@ from langledger.recall.search import checked, question_terms, search
 from langledger.recall.statement import Near
 from langledger.recall.tags import HIDDEN
 from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
+from langledger.recall.uses import touch
 from langledger.recall.worker import Worker
 
 __all__ = ["Recall", "space_of"]
@@ -181,6 +183,11 @@ class Recall:
         """Have what is new in a space indexed and embedded in the background; plain function."""
         self._worker.notice(self._tenant, space)
 
+    def used(self, hits: Sequence[Hit]) -> None:
+        """Note in the background that hits of threads were used; plain function."""
+        places = ((self._space_of(hit), hit.entry_id, hit.part) for hit in hits)
+        self._worker.used(self._tenant, Counter(places))
+
     def index(self, thread_id: str | None = None) -> Operation[int]:
         """Index what was recorded in a thread, or all of the tenant's; return how many entries."""
         if thread_id is not None:
@@ -223,12 +230,13 @@ class Recall:
         return (yield from ensure_index(self._tenant, model["model"], model["dimensions"]))
 
     def flush(self) -> Operation[None]:
-        """Index and embed everything that is recorded.
+        """Index and embed everything that is recorded, and write down what was used.
 
         Raises:
             EmbeddingError: As :meth:`embed`.
         """
         yield from self.index()
+        yield from touch(self._tenant, self._worker.take_used(self._tenant))
         yield from self.embed()
 
     def never_recalled(
@@ -306,16 +314,14 @@ class Recall:
 
     def _touch(self, request: SearchRequest, hits: Sequence[Hit]) -> Operation[None]:
         spaces = list(request.spaces or ())
-        keys = [
-            thread_key(self._tenant, hit.thread_id) if hit.thread_id else spaces[0] for hit in hits
+        places = [
+            (self._space_of(hit) if hit.thread_id else spaces[0], hit.entry_id, hit.part)
+            for hit in hits
         ]
-        yield from fetch(
-            _queries["touch"],
-            tenant=self._tenant,
-            spaces=keys,
-            refs=[hit.entry_id for hit in hits],
-            parts=[hit.part for hit in hits],
-        )
+        yield from touch(self._tenant, Counter(places))
+
+    def _space_of(self, hit: Hit) -> UUID:
+        return thread_key(self._tenant, hit.thread_id)
 
 
 def _with_reason(found: Found, reason: str | None) -> Found:

@@ -97,12 +97,13 @@ WHERE format('%%I.%%I', s.schemaname, s.tablename)::regclass = '{schema}.recall_
 
 -- name: touch
 INSERT INTO {schema}.recall_use AS r (tenant, space, ref, part, times, last_at)
-SELECT %(tenant)s, g.space, g.ref, g.part, 1, now()
-FROM unnest(%(spaces)s::uuid[], %(refs)s::int8[], %(parts)s::int[]) AS g (space, ref, part)
+SELECT %(tenant)s, g.space, g.ref, g.part, g.times, now()
+FROM unnest(%(spaces)s::uuid[], %(refs)s::int8[], %(parts)s::int[], %(times)s::int[])
+     AS g (space, ref, part, times)
 JOIN {schema}.recall_unit u
   ON u.tenant = %(tenant)s AND u.space = g.space AND u.ref = g.ref AND u.part = g.part
 ORDER BY g.space, g.ref, g.part
-ON CONFLICT (tenant, space, ref, part) DO UPDATE SET times = r.times + 1, last_at = now()
+ON CONFLICT (tenant, space, ref, part) DO UPDATE SET times = r.times + excluded.times, last_at = now()
 
 -- name: never
 -- Units that no search gave to anybody, oldest first.

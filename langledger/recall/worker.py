@@ -1,6 +1,6 @@
-"""Indexing and embedding in the background, by one thread of a pool of connections.
+"""Embedding, and noting what was used, in the background, by one thread of a pool of connections.
 
-It begins when the first space is noticed, so that who never searches pays nothing. It waits for 20
+It begins when there is something to do, so that who never searches pays nothing. It waits for 20
 units or 10 seconds, whichever is first, and stops within one request of the model when closed.
 """
 
@@ -9,12 +9,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from uuid import UUID
 
 from langledger.errors import EmbeddingError, LangLedgerError
 from langledger.operations import Executor, run
 from langledger.recall.embedding import embed_some
 from langledger.recall.embeddings import Embedder
+from langledger.recall.uses import Uses, touch
 
 __all__ = ["Worker"]
 
@@ -30,7 +32,7 @@ class Worker:
 
     Args:
         executor: Runs the database effects, from the worker's thread.
-        embedder: None: there is nothing to do.
+        embedder: None: there is nothing to embed.
         items: Begin when so many spaces or units were noticed.
         seconds: Begin this long after the first was noticed, however few there are.
     """
@@ -48,6 +50,7 @@ class Worker:
         self._items = items
         self._seconds = seconds
         self._noticed: dict[tuple[str, UUID], int] = {}
+        self._used: dict[str, Uses] = {}
         self._wake = threading.Condition()
         self._stopped = False
         self._thread: threading.Thread | None = None
@@ -60,12 +63,19 @@ class Worker:
             if self._stopped:
                 return
             self._noticed[tenant, space] = self._noticed.get((tenant, space), 0) + items
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(
-                    target=self._work, name="langledger-recall", daemon=True
-                )
-                self._thread.start()
-            self._wake.notify()
+            self._start()
+
+    def used(self, tenant: str, uses: Uses) -> None:
+        """Say that units were used; returns at once. It is written down with what comes next."""
+        with self._wake:
+            if uses and not self._stopped:
+                self._used.setdefault(tenant, Counter()).update(uses)
+                self._start()
+
+    def take_used(self, tenant: str) -> Uses:
+        """Return what of a tenant is not written down yet; who takes it writes it."""
+        with self._wake:
+            return self._used.pop(tenant, Counter())
 
     def close(self) -> None:
         """Stop, and wait until the request under way is answered."""
@@ -76,22 +86,42 @@ class Worker:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(
+                target=self._work, name="langledger-recall", daemon=True
+            )
+            self._thread.start()
+        self._wake.notify()
+
     def _work(self) -> None:
         pause = self._seconds
         while self._waited(pause):
             with self._wake:
                 todo, self._noticed = self._noticed, {}
             pause = self._seconds
+            self._write_used()
             for tenant, space in todo:
                 if not self._embedded(tenant, space):
                     with self._wake:  # it is tried again, later and later
                         self._noticed.setdefault((tenant, space), 1)
                     pause = min(2 * pause, _LONGEST_PAUSE)
+        self._write_used()
+
+    def _write_used(self) -> None:
+        """Write down what was used; where that fails, a text seems older than it is, no more."""
+        with self._wake:
+            todo, self._used = self._used, {}
+        for tenant, uses in todo.items():
+            try:
+                run(touch(tenant, uses), self._executor)
+            except LangLedgerError as error:
+                logger.warning("what was recalled is not noted: %s", error)
 
     def _waited(self, pause: float) -> bool:
         """Wait until there is enough to do; return whether to go on."""
         with self._wake:
-            self._wake.wait_for(lambda: self._stopped or self._noticed)
+            self._wake.wait_for(lambda: self._stopped or self._noticed or self._used)
             deadline = time.monotonic() + pause
             while not self._stopped and sum(self._noticed.values()) < self._items:
                 left = deadline - time.monotonic()

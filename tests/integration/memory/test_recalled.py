@@ -121,6 +121,17 @@ def test_what_was_taken_out_is_not_brought_back_and_what_was_trimmed_off_is(
     assert any("4817 milliseconds" in view[at].text for at in brought(view)) is comes_back
 
 
+def test_what_was_brought_is_noted_as_used_in_the_background(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=100)
+    talk.forget_the_beginning()
+    assert 1 in {hit.entry_id for hit in ledger.never_recalled("t1")}
+    talk.say(QUESTION)
+    ledger.recalling.close()  # waits for what is under way
+    left = {hit.entry_id for hit in ledger.never_recalled("t1")}
+    assert left
+    assert 1 not in left
+
+
 def test_it_stays_in_the_turns_that_follow_and_in_a_new_process(ledger: Ledger) -> None:
     talk = Talk(ledger, max_summary_tokens=100)
     talk.forget_the_beginning()
