@@ -53,7 +53,7 @@ def chunks_of(source: bytes, symbols: Sequence[Symbol], imports: Sequence[Import
                 end_line=bisect_right(starts, max(start, end - 1)),
                 tokens=counts[number],
                 size=size,
-                digest=_digest(embedded_text(text, symbols[symbol], symbols, imports)),
+                digest=_digest(embedded_text(text.strip("\n"), symbols[symbol], symbols, imports)),
                 terms=terms,
             )
         )

@@ -73,6 +73,7 @@ def _texts(keys: Keys, rows: Sequence[Row]) -> Operation[list[str]]:
 
 def _text(row: Row, body: bytes, symbols: Sequence[Symbol], imports: Sequence[Import]) -> str:
     text = body[row["start_byte"] : row["end_byte"]].decode("utf-8", "replace")
+    text = text.strip("\n")  # as it was when its digest was made
     number: int = row["symbol"]
     return embedded_text(text, symbols[number], symbols, imports)
 

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from langledger.database.queries import load_queries
-from langledger.operations import Operation, Query, call, fetch, fetch_all
+from langledger.operations import Operation, Query, Row, call, fetch, fetch_all
 from langledger.repository.reading import Content, read_file
 from langledger.repository.rows import blob_columns, file_columns
 from langledger.repository.scan import Candidate, Place, Scan, locate, scan
@@ -69,7 +69,9 @@ class _Tally:
     total: int
     parsed: int = 0
     linked: int = 0
+    same: int = 0  # read, but as it was
     done: int = 0
+    blobs: dict[str, UUID | None] = field(default_factory=dict[str, "UUID | None"])
     gone: list[str] = field(default_factory=list[str])
 
 
@@ -86,19 +88,19 @@ def index_worktree(
     rows = yield from fetch(_queries["files"], **keys)
     stamps = {row["path"]: bytes(row["stamp"]) for row in rows}
     changed = [item for item in found.files if stamps.get(item.path) != item.stamp]
-    tally = _Tally(total=len(changed))
+    tally = _Tally(total=len(changed), blobs={row["path"]: row["blob"] for row in rows})
     yield from _index_files(keys, found, changed, options, tally)
     tally.gone += _missing({row["path"] for row in rows}, found)
-    yield from _finish(keys, found, tally, {row["path"]: row["fault"] for row in rows})
-    yet = yield from fetch(_queries["standing"], **keys)
-    skipped = [Skipped(path=row["path"], reason=row["reason"]) for row in yet if row["reason"]]
+    indexed, faults = yield from _finish(
+        keys, found, tally, {row["path"]: row["fault"] for row in rows}
+    )
     return IndexReport(
-        files=sum(row["indexed"] for row in yet),
+        files=indexed,
         parsed=tally.parsed,
         linked=tally.linked,
-        unchanged=len(found.files) - len(changed),
+        unchanged=len(found.files) - len(changed) + tally.same,
         removed=len(tally.gone),
-        skipped=tuple(skipped),
+        skipped=tuple(Skipped(path=row["path"], reason=row["reason"]) for row in faults),
         commit=found.place.commit,
         branch=found.place.branch,
         seconds=time.monotonic() - started,
@@ -186,7 +188,10 @@ def _write(keys: Keys, batch: _Batch, options: IndexOptions, tally: _Tally) -> O
         yield from _put(keys, more, left)
     tally.gone += batch.gone
     tally.parsed += len(parsed)
-    tally.linked += sum(item.blob is not None for item in batch.read) - len(parsed)
+    indexed = [item for item in batch.read if item.blob is not None]
+    same = sum(tally.blobs.get(item.file.path) == item.blob for item in indexed)
+    tally.same += same
+    tally.linked += len(indexed) - len(parsed) - same
     tally.done += len(batch.read) + len(batch.gone)
     if options.on_progress is not None and batch.read:
         told = Progress(done=tally.done, total=tally.total, path=batch.read[-1].file.path)
@@ -207,15 +212,23 @@ def _put(
 
 def _finish(
     keys: Keys, found: Scan, tally: _Tally, known: dict[str, str | None]
-) -> Operation[None]:
-    """Note what is skipped and what is gone, and that the worktree is indexed to the end."""
+) -> Operation[tuple[int, list[Row]]]:
+    """Note what is skipped and what is gone, and that the worktree is indexed to the end.
+
+    Returns:
+        How many files are indexed now, and those that are not, or not wholly.
+    """
     new = [item for item in found.skipped if known.get(item.path) != item.reason]
     if new:
         yield from _put(keys, [], new)
     place = found.place
     done = {**keys, "commit": place.commit, "branch": place.branch}
     removal = Query(_queries["remove_files"], {**keys, "paths": tally.gone})
-    finish = Query(_queries["finish"], done)
-    yield from fetch_all(*([removal] if tally.gone else []), finish)
-    if tally.parsed:
-        yield from fetch(_queries["tidy"])
+    *_, count, faults = yield from fetch_all(
+        *([removal] if tally.gone else []),
+        *([Query(_queries["tidy"])] if tally.parsed else []),
+        Query(_queries["finish"], done),
+        Query(_queries["indexed"], {**keys}),
+        Query(_queries["faults"], {**keys}),
+    )
+    return count[0]["n"], faults

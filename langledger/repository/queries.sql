@@ -148,13 +148,18 @@ FROM {schema}.repository_worktree w
 JOIN {schema}.repository r ON r.tenant = w.tenant AND r.repository = w.repository
 WHERE w.tenant = %(tenant)s AND w.repository = %(repository)s AND w.worktree = %(worktree)s
 
--- name: standing
--- What is indexed, and what is wrong with it.
-SELECT f.path, f.blob IS NOT NULL AS indexed, coalesce(f.fault, b.fault) AS reason
+-- name: indexed
+SELECT count(*) AS n FROM {schema}.repository_file
+WHERE tenant = %(tenant)s AND repository = %(repository)s AND worktree = %(worktree)s
+  AND blob IS NOT NULL
+
+-- name: faults
+SELECT f.path, coalesce(f.fault, b.fault) AS reason
 FROM {schema}.repository_file f
 LEFT JOIN {schema}.repository_blob b
   ON b.tenant = f.tenant AND b.repository = f.repository AND b.blob = f.blob
 WHERE f.tenant = %(tenant)s AND f.repository = %(repository)s AND f.worktree = %(worktree)s
+  AND coalesce(f.fault, b.fault) IS NOT NULL
 ORDER BY f.path
 
 -- name: unembedded

@@ -21,6 +21,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+# What code is written in beside UTF-8; of a few letters many more would do, and none be likelier.
+_ENCODINGS = ("gb18030", "shift_jis", "euc_jp", "big5", "euc_kr", "cp1252", "cp1251")
 _CONTROLS = frozenset(map(chr, range(32))) - frozenset("\t\n\r\f\x1b\v\b")
 _HEAD = 8192
 
@@ -74,15 +76,23 @@ def decoded(raw: bytes) -> tuple[str, str] | None:
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
             return _checked(encoding, raw[len(mark) :].decode(encoding, "replace"))
+    if b"\x00" in raw[:_HEAD]:
+        return _without_mark(raw)
     try:
         return _checked("utf-8", raw.decode())
     except UnicodeDecodeError:
-        pass
-    if b"\x00" in raw[:_HEAD]:
-        return _without_mark(raw)
+        return _guessed(raw)
+
+
+def _guessed(raw: bytes) -> tuple[str, str] | None:
     from charset_normalizer import from_bytes  # noqa: PLC0415 - an extra
 
-    best = from_bytes(raw).best()
+    found = from_bytes(raw, cp_isolation=list(_ENCODINGS))
+    best = min(
+        found,
+        key=lambda match: (match.chaos, -match.coherence, _ENCODINGS.index(match.encoding)),
+        default=None,
+    )
     if best is None:
         return _checked("latin-1", raw.decode("latin-1"))
     return _checked(best.encoding, str(best))

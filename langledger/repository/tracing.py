@@ -71,7 +71,8 @@ def calls_of(text: str) -> Counter[Call]:
         RepositoryError: It is not the JSON of a trace.
     """
     try:
-        items = cast("Sequence[Mapping[str, Any]]", json.loads(text))
+        items: Any = json.loads(text)
+        listed = cast("Sequence[Mapping[str, Any]]", items if isinstance(items, list) else [items])
         return Counter(
             {
                 (
@@ -80,7 +81,7 @@ def calls_of(text: str) -> Counter[Call]:
                     str(item["target"]["path"]),
                     str(item["target"]["name"]),
                 ): int(item.get("times", 1))
-                for item in items
+                for item in listed
             }
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
