@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
@@ -81,6 +82,27 @@ def _when(moment: datetime | None) -> str:
     return "–" if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
+class _Kept:
+    """Answers that take long: each is made by one request at a time, and kept for the next."""
+
+    _MOST = 16
+
+    def __init__(self) -> None:
+        self._answers: dict[Hashable, tuple[Lock, list[Any]]] = {}
+        self._lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the answer of this key, made now where it is not there."""
+        with self._lock:
+            while len(self._answers) >= self._MOST and key not in self._answers:
+                del self._answers[next(iter(self._answers))]
+            lock, answer = self._answers.setdefault(key, (Lock(), []))
+        with lock:
+            if not answer:
+                answer.append(make())
+            return answer[0]
+
+
 @dataclass(slots=True)
 class Desk:
     """The ledger behind the page.
@@ -88,10 +110,12 @@ class Desk:
     Attributes:
         ledger: Open.
         options: What the page may do.
+        kept: Answers that take long.
     """
 
     ledger: Ledger
     options: Options
+    kept: _Kept = field(default_factory=_Kept)
     _templates: Environment = field(default_factory=_environment)
 
     def run(self, operation: Operation[T]) -> T:

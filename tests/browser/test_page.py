@@ -148,7 +148,8 @@ async def test_a_person_changes_the_state(ledger: Ledger, work: str, opened: Ope
         await record.get_by_text("change").click()
         await record.get_by_label("what").fill("Never touch deploy.yaml.")
         await record.get_by_role("button", name="Save").click()
-        await expect(page.get_by_text("Never touch deploy.yaml.")).to_be_visible()
+        changed = page.locator(".record", has_text="Never touch deploy.yaml.")
+        await expect(changed).to_be_visible()
         assert ledger.state("work").conventions[0].what == "Never touch deploy.yaml."
 
 

@@ -132,4 +132,13 @@ def unpin(desk: At, here: Thread, pin_id: int, form: Form) -> Response:
 
 
 def _state(desk: Desk, here: Here, at: int | None) -> WorkingState:
-    return desk.ledger.state(here.location.thread_id, at=at, scope=here.scope)
+    thread_id = here.location.thread_id
+
+    def read() -> WorkingState:
+        return desk.ledger.state(thread_id, at=at, scope=here.scope)
+
+    if (at or here.thread["entries"]) <= _AT_ONCE:
+        return read()
+    # A thread that does not change has the same state; who reloads does not have it read again.
+    pulse = desk.run(reading.pulse(desk.ledger.tenant, here.thread["thread_key"]))
+    return desk.kept.get((here.location, at, pulse), read)

@@ -125,3 +125,16 @@ async def test_health_is_what_doctor_tells(page: httpx.AsyncClient) -> None:
     told = text_of(await page.get("/health"))
     assert "pgvector" in told
     assert "recall_unit" in told
+
+
+async def test_a_long_state_is_read_after_the_page_and_kept(
+    ledger: Ledger, page: httpx.AsyncClient
+) -> None:
+    ledger.append([HumanMessage(f"Never use port {n}.") for n in range(1001)], thread_id="long")
+    first = await page.get(at("long") + "/state")
+    assert "Reading 1,001 entries" in first.text
+    rest = [text_of(await page.get(at("long") + "/state/records")) for _ in range(2)]
+    assert rest[0] == rest[1]
+    assert "Never use port 1000." in rest[0]
+    ledger.append([HumanMessage("Never use port zero.")], thread_id="long")
+    assert "port zero" in text_of(await page.get(at("long") + "/state/records"))
