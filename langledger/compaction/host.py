@@ -148,7 +148,8 @@ def task_of(config: RunnableConfig) -> str | None:
 def user_of(config: RunnableConfig) -> str | None:
     """Return the user that the surrounding run names (``configurable["user_id"]``), if any."""
     user_id = (config.get("configurable") or {}).get("user_id")
-    return None if user_id is None else check_text("user_id", str(user_id))
+    # LangGraph's server gives an empty one where nobody signed in.
+    return None if user_id in (None, "") else check_text("user_id", str(user_id))
 
 
 def window_of(model: BaseChatModel | None, window: Window | None) -> int:
