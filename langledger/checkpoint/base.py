@@ -20,9 +20,10 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from langledger.arguments import check_tenant
+from langledger.arguments import check_tenant, check_whole
 from langledger.checkpoint import listing, maintenance, reading, writing
 from langledger.checkpoint.cache import Cache
+from langledger.checkpoint.checks import check_database, check_ids, check_moment, check_strategy
 from langledger.checkpoint.combining import Combining
 from langledger.checkpoint.keys import Target
 from langledger.checkpoint.listing import Search
@@ -41,7 +42,6 @@ T = TypeVar("T")
 
 # What one saver remembers of the threads it works on; see cache.py.
 CACHE_BYTES = 128 << 20
-_STRATEGIES = ("keep_latest", "delete")
 
 
 class BaseLedgerSaver(BaseCheckpointSaver[Any]):
@@ -58,7 +58,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         cache_bytes: Memory for what is remembered of threads, roughly; 0 for none.
 
     Raises:
-        ConfigurationError: There is no tenant.
+        ConfigurationError: There is no tenant, or ``database`` is none of ours.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         super().__init__(serde=serde)
-        self._database = database
+        self._database = check_database(database)
         self._combining = Combining(database)
         self._tenant = check_tenant(tenant)
-        self._cache_bytes = cache_bytes
+        self._cache_bytes = check_whole("cache_bytes", cache_bytes)
         self._cache = Cache(cache_bytes)
         self._opened: tuple[SerializerProtocol, Sealing] | None = None
 
@@ -221,12 +221,14 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         Raises:
             ConfigurationError: The strategy is unknown, or ``thread_ids`` is a string.
         """
-        for thread_id in _checked(thread_ids, strategy):
+        strategy = check_strategy(strategy)
+        for thread_id in check_ids("thread_ids", thread_ids):
             run(self._prune(thread_id, strategy), self._database)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Await :meth:`prune`."""
-        for thread_id in _checked(thread_ids, strategy):
+        strategy = check_strategy(strategy)
+        for thread_id in check_ids("thread_ids", thread_ids):
             await arun(self._prune(thread_id, strategy), self._database)
 
     def retain(self, thread_id: str, policy: Policy, *, dry_run: bool = False) -> Pruned:
@@ -239,7 +241,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
 
     def idle_threads(self, *, before: datetime) -> Iterator[str]:
         """Iterate over the threads nobody wrote to since ``before``, by id."""
-        after = ""
+        before, after = check_moment("before", before), ""
         while True:
             found = run(
                 maintenance.idle_threads(self._tenant, before=before, after=after), self._database
@@ -353,7 +355,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         )
 
     def _delete_for_runs(self, run_ids: Sequence[str]) -> Operation[Pruned]:
-        _check_several("run_ids", run_ids)
+        run_ids = check_ids("run_ids", run_ids)
         sealing = yield from self._sealing()
         return (yield from maintenance.delete_for_runs(self._cache, sealing, self._tenant, run_ids))
 
@@ -381,17 +383,3 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         target = Target.of(self._tenant, config)
         sealing = yield from self._sealing()
         return (yield from listing.history(self._cache, sealing, target, channels))
-
-
-def _checked(thread_ids: Sequence[str], strategy: str) -> Sequence[str]:
-    _check_several("thread_ids", thread_ids)
-    if strategy not in _STRATEGIES:
-        raise ConfigurationError(
-            f"strategy {strategy!r} is unknown: take one of {', '.join(_STRATEGIES)}"
-        )
-    return thread_ids
-
-
-def _check_several(name: str, ids: Sequence[str]) -> None:
-    if isinstance(ids, str):
-        raise ConfigurationError(f"{name} must be a sequence of ids, not one string")

@@ -154,7 +154,9 @@ class Encoder:
             return self._plain(value)
         self._depth += 1
         try:
-            return self._list(value) if type(value) is list else self._dict(value)
+            if type(value) is list:
+                return self._list(cast("list[Any]", value))
+            return self._dict(value)
         finally:
             self._depth -= 1
 

@@ -11,11 +11,16 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
+from langledger.arguments import check_text
 from langledger.entries import Location
 from langledger.entries.codec import has_lone_surrogate
 from langledger.errors import ConfigurationError
 
 __all__ = ["Target", "pack_id", "pack_time", "scope_of", "unpack_id", "unpack_time"]
+
+# Bytes. With the tenant they are a key of an index, which holds 2,704.
+_LONGEST_ID = 500
+_LONGEST_NAMESPACE = 1600
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -25,8 +30,8 @@ def pack_id(text: str) -> bytes:
     """Return an id as bytes that sort like it; a UUID in its usual spelling takes 16.
 
     Raises:
-        ConfigurationError: The id is no string, is empty, or holds a character PostgreSQL cannot
-            store.
+        ConfigurationError: The id is no string, is empty, is longer than 500 bytes, or holds a
+            character PostgreSQL cannot store.
     """
     try:
         if _UUID.fullmatch(text):
@@ -36,6 +41,8 @@ def pack_id(text: str) -> bytes:
         packed = b""
     if not packed or b"\x00" in packed:
         raise ConfigurationError(f"{text!r} cannot be an id: give a non-empty string without NUL")
+    if len(packed) > _LONGEST_ID:
+        raise ConfigurationError(f"an id is longer than {_LONGEST_ID} bytes: {text[:50]!r}...")
     # The end marks keep other ids apart from UUIDs, which alone are 16 bytes long.
     return packed + (b"\x00\x00" if len(packed) == 15 else b"\x00")
 
@@ -77,6 +84,11 @@ def _location(tenant: str, thread_id: str, checkpoint_ns: str) -> Location:
     return Location(tenant, thread_id, scope_of(checkpoint_ns))
 
 
+def _configurable(config: object) -> Mapping[str, Any]:
+    inner = cast("Any", config).get("configurable") if isinstance(config, Mapping) else None
+    return cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """What a config points at.
@@ -96,9 +108,9 @@ class Target:
         """Read a config.
 
         Raises:
-            ConfigurationError: It names no thread.
+            ConfigurationError: It names no thread, or something by what cannot be an id.
         """
-        configurable = cast("Mapping[str, Any]", config.get("configurable") or {})
+        configurable = _configurable(config)
         thread_id = configurable.get("thread_id")
         if thread_id is None:
             raise ConfigurationError(
@@ -107,7 +119,13 @@ class Target:
         namespace = str(configurable.get("checkpoint_ns") or "")
         if "\x00" in namespace or has_lone_surrogate(namespace):
             raise ConfigurationError("checkpoint_ns holds a character PostgreSQL cannot store")
+        if len(namespace.encode()) > _LONGEST_NAMESPACE:
+            raise ConfigurationError(
+                f"checkpoint_ns is longer than {_LONGEST_NAMESPACE} bytes: nest fewer subgraphs"
+            )
         checkpoint_id = configurable.get("checkpoint_id") or None
+        if checkpoint_id is not None:
+            pack_id(check_text("checkpoint_id", checkpoint_id))
         return cls(_location(tenant, str(thread_id), namespace), namespace, checkpoint_id)
 
     def at(self, checkpoint_id: str | None) -> Target:

@@ -11,7 +11,9 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory, PendingWrite
 
+from langledger.arguments import unstorable
 from langledger.checkpoint.cache import Cache, Shelf, ThreadItems
+from langledger.checkpoint.checks import check_filter, check_limit
 from langledger.checkpoint.decoding import Decoder
 from langledger.checkpoint.keys import Target, pack_id
 from langledger.checkpoint.reading import (
@@ -81,17 +83,18 @@ class Search:
         limit: int | None,
     ) -> Search:
         """Read what LangGraph passes to ``list``."""
+        wanted, limit = check_filter(filter), check_limit(limit)
         older = None if before is None else (before.get("configurable") or {}).get("checkpoint_id")
         if config is None:
             start = {"updated_at": None, "thread_key": None}
-            return cls(tenant, None, None, filter or {}, older, limit, more=start)
+            return cls(tenant, None, None, wanted, older, limit, more=start)
         target = Target.of(tenant, config)
         named = "checkpoint_ns" in (config.get("configurable") or {})
         return cls(
             tenant,
             target.checkpoint_ns if named else None,
             target.checkpoint_id,
-            filter or {},
+            wanted,
             older,
             limit,
             threads=(target.location,),
@@ -112,7 +115,7 @@ class Search:
     def run_id(self) -> str | None:
         """The run to which the filter restricts it, as far as the index knows runs."""
         run_id = self.filter.get("run_id")
-        return run_id if isinstance(run_id, str) else None
+        return run_id if isinstance(run_id, str) and unstorable(run_id) is None else None
 
     def less(self, returned: int, **changes: Any) -> Search | None:
         """Return what is left after a page; None when nothing is."""

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 
 from langledger.arguments import check_text, check_whole
 from langledger.checkpoint.cache import Cache
+from langledger.checkpoint.checks import check_moment
 from langledger.checkpoint.keys import pack_id
 from langledger.checkpoint.listing import metadata_at_hand, scan_rows
 from langledger.checkpoint.reading import Key, Stored, load, load_layouts, sorted_out
@@ -65,10 +66,8 @@ class Policy:
         check_whole("keep", self.keep)
         if self.checkpoint_ns is not None:
             check_text("checkpoint_ns", self.checkpoint_ns, empty=True)
-        if self.since is not None and getattr(self.since, "tzinfo", None) is None:
-            raise ConfigurationError(
-                "since must be a time with its zone: datetime.now(UTC) - timedelta(...)"
-            )
+        if self.since is not None:
+            check_moment("since", self.since)
 
     @property
     def kinds(self) -> list[str]:

@@ -39,6 +39,9 @@ logger = logging.getLogger("langledger.entries")
 
 _serde = JsonPlusSerializer()
 
+# The kind of what was encrypted names the cipher behind a plus.
+_ENCRYPTED = "; it was encrypted: give the checkpointer the serde and the key it was written with"
+
 
 def digest(kind: str, payload: bytes) -> bytes:
     """Return the 16-byte identity of serialised content."""
@@ -83,7 +86,8 @@ def load_value(kind: str, payload: bytes, serde: SerializerProtocol = _serde) ->
             exact.load(payload, serde) if kind == EXACT_JSON else serde.loads_typed((kind, payload))
         )
     except Exception as error:
-        raise SerializationError(f"a stored value cannot be read back: {error}") from error
+        advice = _ENCRYPTED if "+" in kind else ""
+        raise SerializationError(f"a stored value cannot be read back: {error}{advice}") from error
 
 
 def dump_message(message: BaseMessage) -> tuple[str, bytes]:

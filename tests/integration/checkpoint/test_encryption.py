@@ -103,6 +103,13 @@ def test_another_key_cannot_read_and_has_its_own_secret(database: Database, rows
     assert rows("SELECT count(*) AS n FROM {schema}.checkpoint_secret")[0]["n"] == 2
 
 
+@pytest.mark.parametrize("serde", [None, EncryptedSerializer(Cipher(b"another"))])
+def test_who_has_not_the_key_is_told_what_to_do(serde: Any, database: Database) -> None:
+    chat(saver(database)).invoke({"messages": [("user", "confidential")]}, CONFIG)
+    with pytest.raises(SerializationError, match="give the checkpointer the serde and the key"):
+        LedgerSaver(database, serde=serde).get_tuple(CONFIG)
+
+
 def test_metadata_can_be_searched_though_they_are_sealed(database: Database) -> None:
     checkpointer = saver(database)
     graph = chat(checkpointer)

@@ -1,0 +1,100 @@
+"""What the arguments of a checkpointer must be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, cast
+
+from langledger.arguments import check_text, check_whole
+from langledger.database import AsyncDatabase, Database
+from langledger.errors import ConfigurationError
+
+__all__ = [
+    "check_database",
+    "check_filter",
+    "check_ids",
+    "check_limit",
+    "check_moment",
+    "check_strategy",
+]
+
+_STRATEGIES = ("keep_latest", "delete")
+
+
+def check_database(value: object) -> Database | AsyncDatabase:
+    """Return an open pool of ours.
+
+    Raises:
+        ConfigurationError: It is a DSN, or a connection or pool of psycopg's.
+    """
+    if not isinstance(value, Database | AsyncDatabase):
+        raise ConfigurationError(
+            f"a checkpointer takes an open Database or AsyncDatabase, not a {_kind(value)}: "
+            "of a DSN make one with `with LedgerSaver.from_conn_string(dsn) as checkpointer:`"
+        )
+    return value
+
+
+def check_ids(name: str, value: object) -> Sequence[str]:
+    """Return several ids.
+
+    Raises:
+        ConfigurationError: It is one string, or nothing one can iterate over, or an id is unusable.
+    """
+    if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
+        raise ConfigurationError(f"{name} must be a sequence of ids, not one {_kind(value)}")
+    ids = cast("Sequence[object]", value)
+    return [check_text(f"each of {name}", str(item)) for item in ids]
+
+
+def check_strategy(value: object) -> str:
+    """Return a strategy of ``prune``.
+
+    Raises:
+        ConfigurationError: It is unknown.
+    """
+    if value not in _STRATEGIES:
+        raise ConfigurationError(
+            f"strategy {value!r} is unknown: take one of {', '.join(_STRATEGIES)}"
+        )
+    return cast("str", value)
+
+
+def check_moment(name: str, value: object) -> datetime:
+    """Return a time that says in which zone it is.
+
+    Raises:
+        ConfigurationError: It does not, or is no time.
+    """
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise ConfigurationError(
+            f"{name} must be a time with its zone: datetime.now(UTC) - timedelta(...)"
+        )
+    return value
+
+
+def check_filter(value: object) -> Mapping[str, Any]:
+    """Return what metadata must hold; None for anything.
+
+    Raises:
+        ConfigurationError: It is no mapping.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"filter must be a dict of metadata, not a {_kind(value)}")
+    return cast("Mapping[str, Any]", value)
+
+
+def check_limit(value: object) -> int | None:
+    """Return how many to list at most; None for all, and none for less than none.
+
+    Raises:
+        ConfigurationError: It is no whole number.
+    """
+    return None if value is None else max(0, check_whole("limit", value, least=-(2**63)))
+
+
+def _kind(value: object) -> str:
+    return "string" if isinstance(value, str) else type(value).__name__
