@@ -6,9 +6,10 @@ take explicit arguments instead.
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -41,6 +42,11 @@ class Settings(BaseSettings):
         embeddings: Model of the vectors of recall: ``auto`` (the local one, where installed),
             ``local``, ``sentence-encoder`` or ``off``.
         pool_size: Most connections open at once.
+        trigger: What sets off a compaction where code says nothing, as JSON: a share, a pair, or
+            an object or list of these.
+        hard_trigger: Share at which one is made whatever the trigger says.
+        wait_for_turn: The trigger waits until the user speaks.
+        keep: How much of the newest history stays verbatim, as JSON: a share or a pair.
         redact: Take secrets out of summaries, working state and index.
         redact_patterns: Regular expressions of more secrets, a JSON list.
 
@@ -57,6 +63,10 @@ class Settings(BaseSettings):
     tenant: str = "default"
     embeddings: Literal["auto", "local", "sentence-encoder", "off"] = "auto"
     pool_size: int = Field(default=10, ge=1)
+    trigger: Any = None
+    hard_trigger: float | None = None
+    wait_for_turn: bool | None = None
+    keep: Any = None
     redact: bool = True
     redact_patterns: list[str] = Field(default_factory=list[str])
 
@@ -82,6 +92,22 @@ class Settings(BaseSettings):
             raise ValueError("the folder is empty: give a path, or unset it")
         return check_text("the path", value) if isinstance(value, str) else value
 
+    @field_validator("trigger", "keep", mode="before")
+    @classmethod
+    def _is_json(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return _pairs(json.loads(value))
+        except ValueError as error:
+            raise ValueError('give JSON, such as 0.8 or ["turns", 20]') from error
+
+    @property
+    def compaction(self) -> dict[str, Any]:
+        """Those of compaction that are set, as options."""
+        names = ("trigger", "hard_trigger", "wait_for_turn", "keep")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
     @field_validator("tenant", mode="before")
     @classmethod
     def _is_a_tenant(cls, value: object) -> str:
@@ -106,6 +132,16 @@ def load_settings() -> Settings:
             f"unknown setting {', '.join(unknown)}; the known ones are {', '.join(sorted(known))}"
         )
     return Settings()
+
+
+def _pairs(value: Any) -> Any:
+    """Return what JSON writes as a list of kind and value as the pair that it is."""
+    if not isinstance(value, list):
+        return value
+    items = cast("list[Any]", value)
+    if items and isinstance(items[0], str):
+        return tuple(items)
+    return [_pairs(item) for item in items]
 
 
 def _is_unknown(name: str, known: set[str]) -> bool:

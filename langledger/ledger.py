@@ -126,7 +126,7 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
     def from_settings(cls, settings: Settings | None = None) -> Self:
         """Return a ledger as the ``LANGLEDGER_*`` environment says."""
         chosen = settings or load_settings()
-        return cls.from_conn_string(
+        ledger = cls.from_conn_string(
             dsn_of(chosen),
             tenant=chosen.tenant,
             schema=chosen.db_schema,
@@ -137,6 +137,7 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
             else chosen.redact,
             embeddings=chosen.embeddings,
         )
+        return ledger.with_defaults(**chosen.compaction)
 
     @property
     def dsn(self) -> str:
@@ -181,9 +182,10 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
             ConfigurationError: There is no tenant.
         """
         shared = self.recalling.for_tenant(self._database, check_tenant(tenant))
-        return Ledger(
+        ledger = Ledger(
             self._database, tenant=tenant, redact=self.redactor, recalling=shared, setup=False
         )
+        return ledger.with_defaults(**self.compaction_defaults)
 
     def append(
         self,
@@ -342,9 +344,10 @@ class AsyncLedger(AsyncStates, AsyncSearches, AsyncFacts, AsyncPins, AsyncEditin
             ConfigurationError: There is no tenant.
         """
         shared = self.recalling.for_tenant(self._database, check_tenant(tenant))
-        return AsyncLedger(
+        ledger = AsyncLedger(
             self._database, tenant=tenant, redact=self.redactor, recalling=shared, setup=False
         )
+        return ledger.with_defaults(**self.compaction_defaults)
 
     async def append(
         self,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias, Unpack
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -15,7 +15,7 @@ from langledger.compaction.history import state_reader
 from langledger.compaction.host import Window, locate
 from langledger.compaction.middleware import LedgerMiddleware
 from langledger.compaction.node import CompactionNode
-from langledger.compaction.options import CompactionOptions
+from langledger.compaction.options import CompactionOptions, compactor_of
 from langledger.compaction.requests import compact_tool
 from langledger.compaction.statekeeping import keeper_of
 from langledger.config import load_settings
@@ -86,6 +86,7 @@ class Parts(MemoryParts, RepositoryParts):
         self._executor = executor
         self._tenant = check_tenant(tenant)
         self._redactor = redactor_of(redact)
+        self._compaction_defaults: Mapping[str, Any] = {}
         self._recalling = recalling or Recall(executor, tenant=tenant, clean=self._redactor.text)
 
     @property
@@ -102,6 +103,24 @@ class Parts(MemoryParts, RepositoryParts):
     def recalling(self) -> Recall:
         """Searches what was recorded."""
         return self._recalling
+
+    @property
+    def compaction_defaults(self) -> Mapping[str, Any]:
+        """The options of compaction where the middleware or node itself says nothing."""
+        return self._compaction_defaults
+
+    def with_defaults(self, **options: Unpack[CompactionOptions]) -> Self:
+        """Have what is handed out from now on compact by these options where it says nothing.
+
+        Returns:
+            The ledger itself.
+
+        Raises:
+            ConfigurationError: An option is unknown or out of range.
+        """
+        compactor_of(can_look_up=False, **options)
+        self._compaction_defaults = dict(options)
+        return self
 
     @property
     def keeper(self) -> Keeper:

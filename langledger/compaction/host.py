@@ -58,6 +58,11 @@ class Host(Protocol):
         ...
 
     @property
+    def compaction_defaults(self) -> Mapping[str, Any]:
+        """The options of compaction where the middleware or node itself says nothing."""
+        ...
+
+    @property
     def keeper(self) -> Keeper:
         """Works on the state in the background."""
         ...

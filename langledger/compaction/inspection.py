@@ -17,8 +17,13 @@ from langledger.compaction.pairing import Tracked, Unit, units_of
 from langledger.compaction.recalled import read_brought
 from langledger.compaction.recap import RECAP_ASK, Recap, check_recap, correction_message
 from langledger.compaction.records import cut_of, multirange
-from langledger.compaction.session import opening_message
-from langledger.compaction.view import Cut, head_message, merge_system, shown_messages
+from langledger.compaction.view import (
+    Cut,
+    head_message,
+    merge_system,
+    opening_message,
+    shown_messages,
+)
 from langledger.database.queries import load_queries
 from langledger.entries import Location, entry_of
 from langledger.entries.ranges import Ranges

@@ -115,6 +115,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             keeper=ledger.keeper,
             recalling=ledger.recalling,
             long_term=ledger.long_term,
+            defaults=ledger.compaction_defaults,
             **options,
         )
         if window is not None:

@@ -94,6 +94,7 @@ class Viewer:
                 keeper=host.keeper,
                 recalling=host.recalling,
                 long_term=host.long_term,
+                defaults=host.compaction_defaults,
                 **options,
             ),
             window=size,

@@ -132,14 +132,15 @@ def compactor_of(
     keeper: Keeper | None = None,
     recalling: Recall | None = None,
     long_term: LongTerm | None = None,
+    defaults: Mapping[str, Any] | None = None,
     **options: Unpack[CompactionOptions],
 ) -> Compactor:
-    """Return a compactor that works as the options say.
+    """Return a compactor that works as the options say, and where they say nothing the defaults.
 
     Raises:
         ConfigurationError: An option is unknown or out of range.
     """
-    chosen = _chosen(cast("dict[str, Any]", options))
+    chosen = _chosen(cast("dict[str, Any]", options), defaults or {})
     policy = Policy(
         triggers=parse_triggers(chosen.get("trigger", 0.72)),
         keep=parse_keep(chosen.get("keep", 0.20)),
@@ -172,19 +173,21 @@ def compactor_of(
     )
 
 
-def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options over those of their preset."""
+def _chosen(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options over those of their preset, and these over the defaults."""
     known = CompactionOptions.__annotations__
-    for name in options.keys() - known.keys():
+    for name in (options.keys() | defaults.keys()) - known.keys():
         near = get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
         raise ConfigurationError(f"there is no option {name}; {hint}")
-    preset = options.get("preset")
+    preset = options.get("preset", defaults.get("preset"))
     if preset is None:
-        return dict(options)
+        return {**defaults, **options}
     if not isinstance(preset, str) or preset not in PRESETS:
         raise ConfigurationError(f"preset must be {' or '.join(PRESETS)}, not {preset!r}")
-    return {**PRESETS[preset], **options}
+    named_here = "preset" in options
+    below, above = (defaults, PRESETS[preset]) if named_here else (PRESETS[preset], defaults)
+    return {**below, **above, **options}
 
 
 def _recaller(

@@ -14,7 +14,6 @@ from typing import cast
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
-    HumanMessage,
     SystemMessage,
     ToolMessage,
 )
@@ -33,6 +32,7 @@ from langledger.compaction.view import (
     head_message,
     merge_system,
     only_typed,
+    opening_message,
     shown,
     shown_messages,
 )
@@ -44,11 +44,10 @@ from langledger.state.records import WorkingState
 from langledger.state.store import Event
 from langledger.tokens import count_message, count_text, usage_total
 
-__all__ = ["Session", "View", "opening_message"]
+__all__ = ["Session", "View"]
 
 # What lies outside these multiples of our own count is a misreport, not a measurement.
 _PLAUSIBLE_USAGE = 0.6, 5.0
-_OPENING = "[The conversation opens with the assistant.]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,9 +398,3 @@ def _is_of_another(answer: BaseMessage, model: str) -> bool:
         return False
     one, other = (name.rpartition("/")[2].lower() for name in (said, model))
     return not (one.startswith(other) or other.startswith(one))
-
-
-def opening_message() -> HumanMessage:
-    """Return what opens a view whose history begins with the assistant."""
-    marks = {"langledger": {"origin": "opening"}}
-    return HumanMessage(_OPENING, id="langledger-opening", additional_kwargs=marks)

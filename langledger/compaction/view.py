@@ -28,6 +28,7 @@ __all__ = [
     "head_message",
     "merge_system",
     "only_typed",
+    "opening_message",
     "reference",
     "render_head",
     "repinned",
@@ -43,6 +44,7 @@ _BRIDGE = (
     "[The conversation goes on below from where it stood. Changes listed above are already made: "
     "do not make them again. #n names an entry of the history, kept in full{lookup}.]"
 )
+_BEGINS_WITH_AI = "[The conversation opens with the assistant.]"
 _TAG = re.compile(r"<\s*/?\s*(?:pinned|summary|working_state|recent_files)\b", re.IGNORECASE)
 _PINNED = re.compile(r"\n\n<pinned>\n.*?\n</pinned>", re.DOTALL)
 _LOOKUP = "; recall_history(reference) reads it"
@@ -215,6 +217,12 @@ def _shown_result(tracked: Tracked, message: ToolMessage, cut: Cut) -> ToolMessa
     if tracked.seq in cut.clipped:
         return _replaced(message, _clip(message.content, cut.clipped[tracked.seq], tracked.seq))
     return message
+
+
+def opening_message() -> HumanMessage:
+    """Return what opens a view whose history begins with the assistant."""
+    marks = {"langledger": {"origin": "opening"}}
+    return HumanMessage(_BEGINS_WITH_AI, id="langledger-opening", additional_kwargs=marks)
 
 
 def only_typed(message: BaseMessage, seq: int) -> HumanMessage | None:

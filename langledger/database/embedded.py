@@ -48,8 +48,8 @@ _DETACH = '"$@" </dev/null >/dev/null 2>&1 &'
 def start_embedded(data_dir: Path) -> EmbeddedServer:
     """Start the embedded server, or attach to it, because no DSN was given.
 
-    It says so in the log, once, with the place of the data: that a mistyped setting leads
-    here must not go unseen.
+    It says so in the log, with the place of the data: as a warning where the data folder is made,
+    for that a mistyped setting leads here must not go unseen; later for information.
 
     Raises:
         EmbeddedPostgresError: When it cannot be used here; ends with how to use another.
@@ -57,7 +57,8 @@ def start_embedded(data_dir: Path) -> EmbeddedServer:
     """
     server = EmbeddedServer(data_dir)
     server.start()
-    logger.warning("no DSN given: using the embedded PostgreSQL in %s", server.data_dir)
+    level = logging.WARNING if server.made_data else logging.INFO
+    logger.log(level, "no DSN given: using the embedded PostgreSQL in %s", server.data_dir)
     return server
 
 
@@ -81,6 +82,7 @@ class EmbeddedServer:
         self._settings = dict(settings or {})
         self._patience = patience
         self._owner = 0
+        self.made_data = False  # when it was started there was none yet
         self._dsn: str | None = None
         self._account: Account | None = None
         self._cluster: Cluster | None = None
@@ -187,7 +189,7 @@ class EmbeddedServer:
             use.share()
             alive.share()
             self._have_it_watched(cluster.account)
-            cluster.ensure_created()
+            self.made_data = cluster.ensure_created()
             self._dsn = cluster.attach(alone=alone) or cluster.launch()
         except BaseException:
             use.close()

@@ -108,8 +108,11 @@ class Cluster:
         """What the server writes."""
         return ServerLog(self.home / "server.log")
 
-    def ensure_created(self) -> None:
+    def ensure_created(self) -> bool:
         """Run initdb where there is no cluster; it then appears whole or not at all.
+
+        Returns:
+            Whether there was none.
 
         Raises:
             EmbeddedPostgresError: When initdb fails, or the cluster is of another version.
@@ -119,7 +122,7 @@ class Cluster:
             shutil.rmtree(leftover)
         if self.path.exists():
             self._check_version()
-            return
+            return False
         building = Path(tempfile.mkdtemp(prefix="initdb-", dir=self.home))
         try:
             self.account.give(building)
@@ -129,6 +132,7 @@ class Cluster:
             shutil.rmtree(building, ignore_errors=True)
             raise
         _sync(self.home)
+        return True
 
     def _initdb(self, folder: Path) -> None:
         result = self.account.run(

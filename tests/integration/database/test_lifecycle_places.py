@@ -237,8 +237,8 @@ EmbeddedServer(Path(sys.argv[1])).start()
 def test_the_fallback_says_where_the_data_is(
     open_folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server = start_embedded(open_folder / "data")
-    server.stop()
+    for _ in range(2):  # said loudly where the data is made, and not at each start
+        start_embedded(open_folder / "data").stop()
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert warnings == [
         f"no DSN given: using the embedded PostgreSQL in {(open_folder / 'data').resolve()}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from langledger import Ledger
 from langledger.config import PREFIX, Settings, load_settings
 from langledger.errors import ConfigurationError
 
@@ -78,3 +79,32 @@ def test_what_was_given_is_not_repeated() -> None:
         Settings(pool_size="s3cret", databse_url="postgresql://u:s3cret@h/d")
     assert "s3cret" not in str(error.value)
     assert "LANGLEDGER_DATABSE_URL: Extra inputs are not permitted" in str(error.value)
+
+
+def test_settings_of_compaction_are_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().compaction == {}
+    monkeypatch.setenv("LANGLEDGER_TRIGGER", '[0.9, ["topic_switch", 30], {"turns": 20}]')
+    monkeypatch.setenv("LANGLEDGER_KEEP", '["messages", 20]')
+    monkeypatch.setenv("LANGLEDGER_WAIT_FOR_TURN", "true")
+    assert load_settings().compaction == {
+        "trigger": [0.9, ("topic_switch", 30), {"turns": 20}],
+        "keep": ("messages", 20),
+        "wait_for_turn": True,
+    }
+    monkeypatch.setenv("LANGLEDGER_TRIGGER", "often")
+    with pytest.raises(ConfigurationError, match=r"LANGLEDGER_TRIGGER: give JSON, such as 0\.8"):
+        load_settings()
+
+
+def test_a_ledger_of_the_settings_compacts_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGLEDGER_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nowhere")
+    monkeypatch.setenv("LANGLEDGER_TRIGGER", '["turns", 20]')
+    ledger = Ledger.from_settings()
+    for made in (ledger, ledger.for_tenant("other")):
+        assert made.middleware().compactor.policy.triggers.kinds == {"turns"}
+        assert made.middleware(trigger=0.8).compactor.policy.triggers.kinds == {"fraction"}
+        [[share]] = made.middleware(preset="repository").compactor.policy.triggers.clauses
+        assert share == ("fraction", 0.95)
+    monkeypatch.setenv("LANGLEDGER_TRIGGER", "0.99")
+    with pytest.raises(ConfigurationError, match=r"trigger 0\.99 is above"):
+        Ledger.from_settings()
