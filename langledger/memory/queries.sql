@@ -176,6 +176,14 @@ SELECT f.*, (SELECT strangers FROM stats) AS strangers
 FROM found f
 ORDER BY f.score DESC, f.namespace, f.key
 
+-- name: facts_of_thread
+-- Facts, of any user, that were said in a thread.
+SELECT i.namespace, i.key, i.value::text AS value, i.created_at, i.updated_at
+FROM {schema}.store_item i
+WHERE i.tenant = %(tenant)s AND i.namespace >= %(low)s::text[] AND i.namespace < %(high)s::text[]
+  AND i.value -> 'sources' @> %(source)s::jsonb
+ORDER BY i.namespace, i.key
+
 -- name: clear_history
 UPDATE {schema}.thread
 SET metadata = metadata || jsonb_build_object('cleared_until', next_seq - 1)

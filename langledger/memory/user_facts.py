@@ -14,18 +14,23 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.store.base import GetOp, Item, Op, PutOp, SearchItem, SearchOp
+from psycopg.types.json import Jsonb
 
 from langledger.arguments import check_text, check_whole
+from langledger.database.queries import load_queries
 from langledger.memory import storing
 from langledger.memory.facts import Fact, facts_in
 from langledger.memory.indexing import Indexing
-from langledger.operations import Operation
+from langledger.memory.places import below
+from langledger.memory.values import load_json
+from langledger.operations import Operation, Row, fetch
 from langledger.state.statements.likeness import same
 from langledger.state.statements.prose import user_text
 from langledger.tokens import count_text
 
 __all__ = ["KnownFact", "UserFacts", "facts_namespace"]
 
+_queries = load_queries("langledger.memory")
 _NAMESPACE = "facts"
 _ACTIVE, _SUPERSEDED = "active", "superseded"
 _MOST = 200  # of a user that are looked through
@@ -177,6 +182,32 @@ class UserFacts:
         results = yield from storing.batch(self.tenant, ops, self.indexing)
         return results[0] is not None
 
+    def forget_user(self, user_id: str) -> Operation[int]:
+        """Delete all facts of a user, the replaced ones too; return how many."""
+        namespace, gone = facts_namespace(user_id), 0
+        while found := (yield from self._all(user_id)):
+            ops: list[Op] = [PutOp(namespace, fact.key, None) for fact in found]
+            yield from storing.batch(self.tenant, ops, self.indexing)
+            gone += len(found)
+        return gone
+
+    def forget_thread(self, thread_id: str) -> Operation[int]:
+        """Delete what was said in a thread alone; return how many facts that were.
+
+        A fact that was said elsewhere too stays, without this source.
+        """
+        check_text("thread_id", thread_id)
+        rows = yield from fetch(
+            _queries["facts_of_thread"],
+            tenant=self.tenant,
+            source=Jsonb([{"thread_id": thread_id}]),
+            **below((_NAMESPACE,)),
+        )
+        ops = [_without(row, thread_id) for row in rows]
+        if ops:
+            yield from storing.batch(self.tenant, ops, self.indexing)
+        return sum(op.value is None for op in ops)
+
     def _all(self, user_id: str) -> Operation[list[KnownFact]]:
         op = SearchOp(facts_namespace(user_id), limit=_MOST)
         results = yield from storing.batch(self.tenant, [op], self.indexing)
@@ -187,6 +218,14 @@ def facts_namespace(user_id: str) -> tuple[str, str]:
     """Return the store's namespace of a user's facts; labels may hold no period."""
     checked = check_text("user_id", user_id)
     return _NAMESPACE, checked.replace("%", "%25").replace(".", "%2E")
+
+
+def _without(row: Row, thread_id: str) -> PutOp:
+    """Return what is written of a fact when a thread it was said in is forgotten."""
+    value: dict[str, Any] = load_json(row["value"])
+    value["sources"] = [s for s in value["sources"] if s.get("thread_id") != thread_id]
+    kept = value if value["sources"] else None
+    return PutOp(tuple(row["namespace"]), row["key"], kept, index=["text"])
 
 
 def _met(fact: Fact, known: dict[str, KnownFact]) -> KnownFact | None:

@@ -139,3 +139,28 @@ async def test_awaited(async_database: AsyncDatabase) -> None:
         await agent.ainvoke({"messages": [HumanMessage("My name is Ann.")]}, config)
     [fact] = await ledger.facts("ann")
     assert [source["thread_id"] for source in fact.sources] == ["a", "b"]
+
+
+def test_a_forgotten_thread_takes_what_was_said_in_it_alone(ledger: Ledger) -> None:
+    talk(ledger, "monday", "I prefer tabs over spaces.", "My name is Ann.")
+    talk(ledger, "tuesday", "I prefer tabs over spaces.")
+    talk(ledger, "monday", "I prefer tea over coffee.", user_id="bob")
+    other = ledger.for_tenant("umbrella")
+    talk(other, "monday", "I prefer tea over coffee.")
+    assert run(ledger.long_term.forget_thread("monday"), ledger.executor) == 2
+    assert [(fact.text, fact.sources) for fact in ledger.facts("ann")] == [
+        ("I prefer tabs over spaces", ({"thread_id": "tuesday", "entry_id": 1},))
+    ]
+    assert ledger.facts("bob") == ledger.facts("ann", query="name") == []
+    assert len(other.facts("ann")) == 1
+    assert run(ledger.long_term.forget_thread("no such thread"), ledger.executor) == 0
+
+
+def test_a_forgotten_user_leaves_no_fact(ledger: Ledger) -> None:
+    talk(ledger, "monday", "I live in Rome.", "I live in Oslo now.", user_id="a.b")
+    talk(ledger, "tuesday", "I live in Bern.", user_id="a")
+    known = len(ledger.facts("a.b", superseded=True))
+    assert known == run(ledger.long_term.forget_user("a.b"), ledger.executor) > 0
+    assert ledger.facts("a.b", superseded=True) == []
+    assert len(ledger.facts("a")) == 1
+    assert run(ledger.long_term.forget_user("a.b"), ledger.executor) == 0
