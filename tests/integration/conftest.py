@@ -26,14 +26,16 @@ def _running(folder: Path, dsn: str, mode: str) -> Iterator[str]:
         port = free.getsockname()[1]
     target = conninfo_to_dict(dsn)
     server = " ".join(f"{k}={target[k]}" for k in ("host", "port", "user") if k in target)
-    config = folder / f"{mode}.ini"
+    config, log = folder / f"{mode}.ini", folder / f"{mode}.log"
     config.write_text(
         f"[databases]\n* = {server}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
         f"unix_socket_dir =\nauth_type = any\npool_mode = {mode}\ndefault_pool_size = 2\n"
         # A statement that gets stuck in PgBouncer 1.18 (seen about once in a hundred runs on
         # a busy machine) would wait its default of two minutes; sent again it goes through.
         "query_wait_timeout = 5\n"
-        f"logfile = {folder / mode}.log\n"
+        # A session that could not be opened is tried again before that, not after 15 seconds.
+        "server_login_retry = 1\n"
+        f"logfile = {log}\n"
     )
     command = [PGBOUNCER, "-q", config]
     if os.geteuid() == 0:  # it refuses root; the server's socket is open to its own user alone
@@ -47,6 +49,8 @@ def _running(folder: Path, dsn: str, mode: str) -> Iterator[str]:
             yield f"postgresql://{target['user']}@127.0.0.1:{port}/{target['dbname']}"
         finally:
             process.terminate()
+            if log.exists():
+                print(log.read_text())  # shown where the test failed
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
