@@ -5,6 +5,7 @@
 #   make lint     what must be clean
 #   make format   lay the code out
 #   make docs     run every example of the documentation
+#   make bench    what survives a compaction, peers beside us; SESSIONS=folder EXACT=file
 #
 # The virtual environment is the active one, else .venv; VENV=folder chooses another.
 
@@ -21,7 +22,7 @@ INSTALLED_DEV := $(VENV)/.langledger-installed-dev
 # An environment that another tool made may have no pip.
 WITH_PIP := @$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
 
-.PHONY: demo test lint format docs clean
+.PHONY: demo test lint format docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
@@ -42,6 +43,18 @@ format: $(INSTALLED_DEV)
 
 docs: $(INSTALLED_DEV)
 	$(BIN)/python -m pytest tests/docs
+
+bench: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[local,bench]'
+	mkdir -p build/bench
+	$(BIN)/langledger bench continuity $(SESSIONS) --out build/bench/continuity.jsonl \
+		--plot build/bench/continuity.png > build/bench/continuity.md
+	$(BIN)/langledger bench calibrate $(SESSIONS) --out build/bench/calibrate.jsonl \
+		--plot build/bench/calibrate.png > build/bench/calibrate.md
+	$(BIN)/langledger bench constraint --out build/bench/constraint.jsonl > build/bench/constraint.md
+	$(BIN)/langledger bench decoys --out build/bench/decoys.jsonl > build/bench/decoys.md
+	$(if $(EXACT),$(BIN)/langledger bench exact $(EXACT) --out build/bench/exact.jsonl \
+		> build/bench/exact.md)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

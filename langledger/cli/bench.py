@@ -53,7 +53,8 @@ def register(app: typer.Typer) -> None:
     bench = typer.Typer(
         no_args_is_help=True, help="Measure what survives a compaction, peers beside langledger."
     )
-    bench.command()(continuity)
+    for command in (continuity, exact, constraint, decoys, calibrate, probe):
+        bench.command()(command)
     app.add_typer(bench, name="bench")
 
 
@@ -104,6 +105,193 @@ def continuity(
 
         draw_continuity(journal.records, plot)
     _report(continuity_tables(journal.records), as_json=as_json)
+
+
+def exact(
+    file: Annotated[Path, typer.Argument(help="Sessions with exact questions, a JSON list.")],
+    strategy: Strategies = None,
+    model: Model = None,
+    asked: Annotated[
+        int, typer.Option(min=0, help="How many questions of a session the model is asked too.")
+    ] = 0,
+    out: Out = None,
+    dsn: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Look for exact values after 1, 2, 4 and 8 compactions."""
+    from langledger.evaluate.exact import exact_tables, load_fixtures, run_fixture
+    from langledger.evaluate.journal import Journal
+    from langledger.evaluate.strategies import available, chosen
+
+    if asked and model is None:
+        raise ConfigurationError("--asked needs a model to ask: pass --model provider:model")
+    names = available(chosen(strategy or []), tell=progress)
+    fixtures, journal, chat_model = load_fixtures(file), Journal(out), _model(model)
+    with _ledger(dsn, data_dir) as ledger:
+        for fixture in fixtures:
+            run_fixture(
+                fixture,
+                ledger,
+                journal,
+                strategies=names,
+                model=chat_model,
+                model_name=model or "",
+                asked=asked,
+                tell=progress,
+            )
+    _report(exact_tables(journal.records), as_json=as_json)
+
+
+def constraint(
+    strategy: Strategies = None,
+    model: Model = None,
+    out: Out = None,
+    dsn: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Look for the first turn's rule after compactions, and under an eviction attack."""
+    from langledger.evaluate.journal import Journal
+    from langledger.evaluate.rules import constraint_tables, run_constraint
+    from langledger.evaluate.strategies import available, chosen
+
+    names, journal = available(chosen(strategy or []), tell=progress), Journal(out)
+    chat_model = _model(model)
+    with _ledger(dsn, data_dir) as ledger:
+        run_constraint(
+            ledger,
+            journal,
+            strategies=names,
+            model=chat_model,
+            model_name=model or "",
+            tell=progress,
+        )
+    _report(constraint_tables(journal.records), as_json=as_json)
+
+
+def decoys(
+    strategy: Strategies = None,
+    model: Model = None,
+    out: Out = None,
+    dsn: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Look whether what was only asked, offered or quoted became the user's word."""
+    from langledger.evaluate.journal import Journal
+    from langledger.evaluate.rules import decoy_tables, run_decoys
+    from langledger.evaluate.strategies import available, chosen
+
+    names, journal = available(chosen(strategy or []), tell=progress), Journal(out)
+    chat_model = _model(model)
+    with _ledger(dsn, data_dir) as ledger:
+        run_decoys(
+            ledger,
+            journal,
+            strategies=names,
+            model=chat_model,
+            model_name=model or "",
+            tell=progress,
+        )
+    _report(decoy_tables(journal.records), as_json=as_json)
+
+
+def calibrate(
+    sessions: Sessions = None,
+    window: Annotated[
+        int | None,
+        typer.Option(min=1000, help="The window in tokens; default 32000, 12000 for what ships."),
+    ] = None,
+    model: Model = None,
+    out: Out = None,
+    plot: Plot = None,
+    dsn: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Find the threshold for a workload: continuity and cost from 0.60 to 0.95."""
+    from langledger.evaluate.calibrate import GRID, calibration_table, setpoints
+    from langledger.evaluate.continuity import run_session
+    from langledger.evaluate.journal import Journal
+    from langledger.evaluate.samples import sessions_of
+
+    size = window or (32_000 if sessions else 12_000)
+    chat_model = _model(model)
+    _check_plot(plot)
+    journal = Journal(out)
+    with _ledger(dsn, data_dir) as ledger:
+        for name, session in sessions_of(sessions or [], ledger, tell=progress):
+            run_session(
+                name,
+                session,
+                ledger,
+                journal,
+                strategies=["langledger"],
+                windows=[size],
+                thresholds=GRID,
+                model=chat_model,
+                model_name=model or "",
+                tell=progress,
+            )
+    points = setpoints(journal.records, window=size)
+    if plot is not None:
+        from langledger.evaluate.plots import draw_lines
+
+        lines = {
+            "continuity": [(p.threshold, p.continuity) for p in points if p.compactions],
+            "million billed tokens": [(p.threshold, p.billed / 1e6) for p in points],
+        }
+        draw_lines(lines, plot, x="threshold", y="", title=f"langledger, window {size:,}")
+    title = f"Continuity and cost by threshold, window {size:,} tokens"
+    _report([(title, calibration_table(points))], as_json=as_json)
+
+
+def probe(
+    sessions: Sessions = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            callback=as_text,
+            help="Answers, and writes the summaries, such as openai:gpt-5-mini; required.",
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(callback=as_text, help="Rates the answers; default: nobody.")
+    ] = None,
+    strategy: Strategies = None,
+    window: Annotated[int, typer.Option(min=1000, help="The window in tokens.")] = 12_000,
+    out: Out = None,
+    dsn: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Let a model answer four kinds of questions from each strategy's view."""
+    from langledger.evaluate.journal import Journal
+    from langledger.evaluate.probes import probe_tables, run_probes
+    from langledger.evaluate.samples import sessions_of
+    from langledger.evaluate.strategies import available, chosen
+
+    answering, rating = _model(model), _model(judge)
+    if answering is None:
+        raise ConfigurationError("questions need a model: pass --model provider:model")
+    names, journal = available(chosen(strategy or []), tell=progress), Journal(out)
+    with _ledger(dsn, data_dir) as ledger:
+        for name, session in sessions_of(sessions or [], ledger, tell=progress):
+            run_probes(
+                name,
+                session,
+                ledger,
+                journal,
+                strategies=names,
+                window=window,
+                model=answering,
+                model_name=model or "",
+                judge=rating,
+                judge_name=judge or "",
+                tell=progress,
+            )
+    _report(probe_tables(journal.records), as_json=as_json)
 
 
 def _report(tables: list[tuple[str, str]], *, as_json: bool) -> None:

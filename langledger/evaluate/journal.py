@@ -65,7 +65,7 @@ def _read(path: Path) -> list[Record]:
     lines = text.split("\n")
     whole, rest = lines[:-1], lines[-1]
     try:
-        records = [_checked(json.loads(line)) for line in whole if line.strip()]
+        records = _records(whole, rest)
     except ValueError as error:
         raise ConfigurationError(
             f"{path} is no file of this benchmark: {error}; name another --out"
@@ -79,6 +79,13 @@ def _read(path: Path) -> list[Record]:
             errors="backslashreplace",
         )
     return finished
+
+
+def _records(whole: list[str], rest: str) -> list[Record]:
+    records = [_checked(json.loads(line)) for line in whole if line.strip()]
+    if rest and not records:
+        raise ValueError("it holds no record")
+    return records
 
 
 def _checked(value: object) -> Record:

@@ -1,0 +1,199 @@
+"""The benchmark ``exact``: exact values asked for after successive compactions.
+
+The sessions are those of algal/pi-openai-server-compaction (MIT), ``benchmarks/product-defaults``,
+as one JSON list: ``id``, ``messages``, ``sharedTail``, and ``questions`` with ``category``,
+``epoch`` (tenth of the history), ``question`` and ``expected``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from langledger.errors import SessionFileError
+from langledger.evaluate.asking import ask
+from langledger.evaluate.continuity import Searching
+from langledger.evaluate.journal import Journal, Record
+from langledger.evaluate.meter import Meter
+from langledger.evaluate.report import markdown, strategies_in, title_of
+from langledger.evaluate.scoring import View
+from langledger.evaluate.sides import Setting, Side
+from langledger.evaluate.staged import CYCLES, staged_view, window_for
+from langledger.evaluate.strategies import STRATEGIES
+from langledger.ledger import Ledger
+
+__all__ = ["Fixture", "exact_tables", "load_fixtures", "run_fixture"]
+
+_LATE = 0.95  # of the window: only the compactions asked for are made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixture:
+    """One session with its questions."""
+
+    name: str
+    messages: list[BaseMessage]
+    questions: list[dict[str, Any]]
+
+
+def load_fixtures(path: Path) -> list[Fixture]:
+    """Read the sessions.
+
+    Raises:
+        SessionFileError: The file cannot be read, or is of another kind.
+    """
+    try:
+        records: Any = json.loads(path.read_text(encoding="utf-8"))
+        return [_fixture(record) for record in records]
+    except (OSError, UnicodeError) as error:
+        raise SessionFileError(f"{path} cannot be read: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SessionFileError(
+            f"{path} is no file of exact questions ({error!r}); it is a JSON list of sessions "
+            "with id, messages and questions"
+        ) from error
+
+
+def run_fixture(
+    fixture: Fixture,
+    ledger: Ledger,
+    journal: Journal,
+    *,
+    strategies: Sequence[str],
+    model: BaseChatModel | None = None,
+    model_name: str = "",
+    asked: int = 0,
+    tell: Callable[[str], None],
+) -> None:
+    """Compact a session 1, 2, 4 and 8 times by each strategy and look for each answer.
+
+    Args:
+        fixture: The session.
+        ledger: Where our sides keep their history.
+        journal: Where the answers go; what it holds is not run again.
+        strategies: By name.
+        model: Writes the summaries; None: the script.
+        model_name: Its name, for the records.
+        asked: How many of the questions the model is asked too, evenly spread.
+        tell: Takes a line a run.
+    """
+    for strategy in strategies:
+        for cycles in CYCLES:
+            run = {
+                "session": fixture.name, "strategy": strategy, "cycles": cycles,
+                "model": model_name, "asked": asked,
+            }  # fmt: skip
+            if journal.done(run) or strategy not in STRATEGIES:
+                continue
+            window = window_for(fixture.messages, cycles)
+            setting = Setting(window=window, threshold=_LATE, model=model)
+            side = STRATEGIES[strategy].make(ledger, setting)
+            records, closing = _answers(fixture, side, setting, ledger, cycles=cycles, asked=asked)
+            journal.add(run, records, closing)
+            found = sum(r["in_view"] for r in records)
+            tell(f"{fixture.name}  {strategy}  {cycles} x  {found} of {len(records)} in view")
+
+
+def exact_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
+    """Return tables: by number of compactions, and by category and region after one."""
+    answers = [r for r in records if r["kind"] == "answer"]
+    tables = [
+        (f"Exact answers {where}, by successive compactions", _by_cycles(answers, records, key))
+        for where, key in (("in the view", "in_view"), ("in view or recall@5", "reached"))
+    ]
+    once = [r for r in answers if r["run"]["cycles"] == 1]
+    groups = [*sorted({r["category"] for r in once}), "oldest half", "newest half"]
+    rows = [
+        [
+            title_of(s),
+            *(_share([r for r in _own(once, s) if g in _groups(r)], "in_view") for g in groups),
+        ]
+        for s in strategies_in(once)
+    ]
+    tables.append(("Exact answers in the view after one compaction", markdown(("", *groups), rows)))
+    if any("said" in r for r in answers):
+        spoken = [r for r in answers if "said" in r]
+        tables.append(("Exact answers by the model", _by_cycles(spoken, records, "right")))
+    return tables
+
+
+def _answers(
+    fixture: Fixture, side: Side, setting: Setting, ledger: Ledger, *, cycles: int, asked: int
+) -> tuple[list[Record], Record]:
+    try:
+        view = staged_view(side, fixture.messages, cycles=cycles)
+    except Exception as error:  # noqa: BLE001 - of a peer's code, whatever it is
+        return [], {"error": f"{error!r:.300}", "events": side.events, "tokens": 0}
+    text = View(view, frozenset()).text
+    reach = Searching(ledger, side.thread_id)
+    every = len(fixture.questions) // asked if asked else 0
+    records: list[Record] = []
+    for number, question in enumerate(fixture.questions):
+        expected = question["expected"]
+        parts = [part.rpartition("=")[2] for part in expected.split("|")]
+        there = _holds(parts, text)
+        found = there or _holds(parts, reach(question["question"]))
+        record = {"kind": "answer", **question, "in_view": there, "reached": found}
+        if every and number % every == 0 and setting.model is not None:
+            said = ask(setting.model, view, question["question"] + " Answer with the value alone.")
+            record |= {"said": said, "right": expected in said}
+        records.append(record)
+    meter = Meter(setting.window)
+    return records, {"error": "", "events": side.events, "tokens": meter.take(view)}
+
+
+def _holds(parts: Sequence[str], text: str) -> bool:
+    return all(part in text for part in parts)
+
+
+def _by_cycles(answers: Sequence[Record], records: Sequence[Record], key: str) -> str:
+    rows: list[list[str]] = []
+    for strategy in strategies_in(answers):
+        own = _own(answers, strategy)
+        runs = [r for r in _own(records, strategy) if r["kind"] == "run" and not r["error"]]
+        size = sum(r["tokens"] for r in runs) // max(len(runs), 1)
+        shares = [_share([r for r in own if r["run"]["cycles"] == n], key) for n in CYCLES]
+        rows.append([title_of(strategy), *shares, f"{size:,}"])
+    return markdown(("", *(f"{n} x" for n in CYCLES), "tokens of the view"), rows)
+
+
+def _share(records: Sequence[Record], key: str) -> str:
+    if not records:
+        return "–"
+    return f"{100 * sum(r.get(key, False) for r in records) / len(records):.1f} %"
+
+
+def _own(records: Sequence[Record], strategy: str) -> list[Record]:
+    return [r for r in records if r["run"]["strategy"] == strategy]
+
+
+def _groups(record: Record) -> set[str]:
+    return {record["category"], "oldest half" if record["epoch"] < 5 else "newest half"}
+
+
+def _fixture(record: dict[str, Any]) -> Fixture:
+    sent = [*record["messages"], *record.get("sharedTail", [])]
+    messages = [_message(m, f"{record['id']}-{n}") for n, m in enumerate(sent)]
+    return Fixture(name=record["id"], messages=messages, questions=record["questions"])
+
+
+def _message(record: dict[str, Any], message_id: str) -> BaseMessage:
+    content: Any = record["content"]
+    parts = cast("list[dict[str, Any]]", content) if isinstance(content, list) else []
+    text = content if isinstance(content, str) else "".join(p.get("text", "") for p in parts)
+    if record["role"] == "user":
+        return HumanMessage(text, id=message_id)
+    if record["role"] == "toolResult":
+        return ToolMessage(text, tool_call_id=record["toolCallId"], id=message_id)
+    calls: Any = [
+        {"id": p["id"], "name": p["name"], "args": p["arguments"]}
+        for p in parts
+        if p["type"] == "toolCall"
+    ]
+    return AIMessage(text, tool_calls=calls, id=message_id)

@@ -1,0 +1,116 @@
+"""``langledger bench`` from a file to tables, on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from langledger.errors import ConfigurationError, SessionFileError
+
+OURS = ("--strategy", "langledger", "--strategy", "trimming")
+
+
+def records(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_each_compaction_is_a_record_with_its_scores(bench, session: Path, tmp_path: Path) -> None:
+    out = tmp_path / "c.jsonl"
+    done = bench("continuity", session, *OURS, "--window", "4000", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "langledger, everything" in done.stdout
+    events = [r for r in records(out) if r["kind"] == "event"]
+    ours = [r for r in events if r["run"]["strategy"] == "langledger"]
+    trimmed = [r for r in events if r["run"]["strategy"] == "trimming"]
+    assert ours
+    assert trimmed
+    assert {"time", "task_type", "state_snapshot", "last_action", "next_action"} <= ours[0].keys()
+    assert all(r["problems"] == [] and r["tokens_after"] < r["tokens_before"] for r in ours)
+    assert all(r["parts"]["edited"]["named"] == r["parts"]["edited"]["due"] for r in ours)
+    last = trimmed[-1]["parts"]["edited"]
+    assert last["named"] < last["due"]  # the measure can be missed
+
+
+def test_a_run_that_is_there_is_not_made_again(bench, session: Path, tmp_path: Path) -> None:
+    out = tmp_path / "c.jsonl"
+    for _ in range(2):
+        done = bench(
+            "continuity", session, "--strategy", "trimming", "--window", "4000", "--out", out
+        )
+        assert done.exit_code == 0, done.output
+    assert [r["kind"] for r in records(out)].count("run") == 1
+
+
+def test_a_session_that_cannot_be_read_is_told_and_the_rest_goes_on(
+    bench, session: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("{not json\n", encoding="utf-8")
+    done = bench("continuity", broken, session, "--strategy", "trimming", "--window", "4000")
+    assert done.exit_code == 0
+    assert "left out:" in done.stderr
+    assert "broken.jsonl" in done.stderr
+    assert "trim_messages" in done.stdout
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # what the packages import is theirs
+@pytest.mark.skipif(find_spec("langmem") is None, reason="the extra bench is not installed")
+@pytest.mark.parametrize(
+    "strategy", ["langchain", "langchain-tuned", "deepagents", "langmem", "codex"]
+)
+def test_peers_run_by_their_own_code(bench, session: Path, tmp_path: Path, strategy: str) -> None:
+    out = tmp_path / "c.jsonl"
+    done = bench("continuity", session, "--strategy", strategy, "--window", "4000", "--out", out)
+    assert done.exit_code == 0, done.output
+    runs = [r for r in records(out) if r["kind"] == "run"]
+    assert [r["error"] for r in runs] == [""]
+    assert runs[0]["events"] >= 1
+    assert runs[0]["model_calls"] >= 1
+
+
+@pytest.mark.skipif(find_spec("matplotlib") is None, reason="the extra bench is not installed")
+def test_calibrate_draws_and_names_the_knee(bench, session: Path, tmp_path: Path) -> None:
+    plot = tmp_path / "c.png"
+    done = bench("calibrate", session, "--window", "6000", "--plot", plot)
+    assert done.exit_code == 0, done.output
+    assert "(knee)" in done.stdout
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_exact_values_by_cycles(bench, tmp_path: Path) -> None:
+    pairs = {f"key-{n}": f"value-{n * 7919}" for n in range(40)}
+    messages = []
+    for key, value in pairs.items():
+        text = f"The value of {key} is {value}. " + "Nothing else matters here. " * 30
+        messages.append({"role": "user", "content": text})
+        messages.append({"role": "assistant", "content": [{"type": "text", "text": "Noted."}]})
+    questions = [
+        {"id": k, "category": "exact", "epoch": n // 4, "question": f"What is {k}?", "expected": v}
+        for n, (k, v) in enumerate(pairs.items())
+    ]
+    file = tmp_path / "exact.json"
+    file.write_text(json.dumps([{"id": "made", "messages": messages, "questions": questions}]))
+    out = tmp_path / "e.jsonl"
+    done = bench("exact", file, *OURS, "--out", out)
+    assert done.exit_code == 0, done.output
+    answers = [r for r in records(out) if r["kind"] == "answer"]
+    ours = [r for r in answers if r["run"] == {**r["run"], "strategy": "langledger", "cycles": 1}]
+    assert sum(r["reached"] for r in ours) == 40
+    assert sum(r["in_view"] for r in ours) < 40
+
+
+def test_bad_calls_are_told(bench, session: Path, tmp_path: Path) -> None:
+    def error(*arguments: str | Path) -> BaseException | None:
+        return bench(*arguments).exception
+
+    assert "did you mean" in str(error("continuity", session, "--strategy", "langchian"))
+    assert isinstance(error("continuity", "--threshold", "7"), ConfigurationError)
+    assert isinstance(error("continuity", "--plot", tmp_path / "no" / "a.png"), ConfigurationError)
+    assert isinstance(error("probe", session), ConfigurationError)
+    assert isinstance(error("probe", session, "--model", "nobody:x"), ConfigurationError)
+    assert isinstance(error("exact", session, "--asked", "3"), ConfigurationError)
+    assert isinstance(error("exact", session), SessionFileError)
+    assert isinstance(error("exact", tmp_path / "none.json"), SessionFileError)
