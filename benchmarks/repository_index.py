@@ -2,7 +2,7 @@
 
 ::
 
-    python -m benchmarks.repository_index FOLDER [--saves 10]
+    python benchmarks/repository_index.py FOLDER [--saves 10]
 
 FOLDER is a work tree, or holds several, which are indexed as one. An embedded server with its own
 data directory is used. Processor time is ours with the parsers', without the server's.

@@ -7,9 +7,9 @@ import re
 import stat
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatch
+from fnmatch import translate
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
@@ -47,37 +47,20 @@ _FOLDERS = frozenset(
         "site-packages",
     ]
 )
-_SECRETS = [
-    ".env",
-    ".env.*",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.keystore",
-    "id_rsa",
-    "id_ed25519",
-    ".netrc",
-    ".pypirc",
-]
-_NO_SECRETS = ("*.example", "*.sample", "*.template")
-_GENERATED = [
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "pnpm-lock.yaml",
-    "yarn.lock",
-    "*.min.js",
-    "*.min.css",
-    "*.map",
-    "poetry.lock",
-    "uv.lock",
-    "Cargo.lock",
-    "composer.lock",
-    "Gemfile.lock",
-    "go.sum",
-    "*.pb.go",
-    "*_pb2.py",
-]
+
+
+def _any_of(patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, patterns.split())))
+
+
+_SECRETS = _any_of(
+    ".env .env.* *.pem *.key *.p12 *.pfx *.keystore id_rsa id_ed25519 .netrc .pypirc"
+)
+_NO_SECRETS = _any_of("*.example *.sample *.template")
+_GENERATED = _any_of(
+    "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml yarn.lock *.min.js *.min.css *.map "
+    "poetry.lock uv.lock Cargo.lock composer.lock Gemfile.lock go.sum *.pb.go *_pb2.py"
+)
 _BINARY = frozenset(
     [
         ".png",
@@ -340,16 +323,12 @@ def _unwanted(path: str, status: os.stat_result, most: int) -> str | None:
         "a link; what it points to is indexed at its own path": stat.S_ISLNK(status.st_mode),
         "a repository within this one; index it by itself": stat.S_ISDIR(status.st_mode),
         "not a regular file": not stat.S_ISREG(status.st_mode),
-        "may hold secrets": _matches(name, _SECRETS) and not _matches(name, _NO_SECRETS),
+        "may hold secrets": bool(_SECRETS.fullmatch(name) and not _NO_SECRETS.fullmatch(name)),
         "binary": PurePosixPath(name).suffix.lower() in _BINARY,
-        "generated": _matches(name, _GENERATED),
+        "generated": _GENERATED.fullmatch(name) is not None,
         f"{status.st_size:,} bytes, more than max_file_bytes ({most:,})": status.st_size > most,
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch(name, pattern) for pattern in patterns)
 
 
 def _stamp(status: os.stat_result, racy: float) -> bytes:

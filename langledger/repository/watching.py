@@ -43,7 +43,7 @@ def watch(
         rust_timeout=_LOOK_MS,
         stop_event=stop,
         yield_on_timeout=True,
-        raise_interrupt=False,
+        raise_interrupt=True,
         ignore_permission_denied=True,
     )
     next(seen, None)
