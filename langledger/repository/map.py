@@ -13,6 +13,8 @@ from langledger.tokens import count_text
 __all__ = ["drawn", "repository_map"]
 
 _READ = 3000  # definitions
+# Names that the language's own collections have as well: who mentions them may mean those.
+_COMMON = sorted({name for kind in (dict, list, str, set, object) for name in dir(kind)})
 _APART = ("section", "key", "table", "element", "rule", "variable", "constant")
 
 
@@ -24,7 +26,9 @@ def repository_map(keys: Keys, *, budget: int = 1600) -> Operation[str]:
         RepositoryError: Nothing is indexed, or what is has no definitions.
     """
     check_whole("budget", budget, least=1)
-    rows = yield from fetch(queries["outline"], **keys, most=_READ, apart=list(_APART))
+    rows = yield from fetch(
+        queries["outline"], **keys, most=_READ, apart=list(_APART), common=_COMMON
+    )
     if not rows:
         raise RepositoryError(
             "there is nothing to map: run `langledger repo index`, or index(); files of languages "

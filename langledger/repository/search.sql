@@ -148,6 +148,7 @@ WITH mentioned AS (
       ON s.tenant = f.tenant AND s.repository = f.repository AND s.blob = f.blob
     WHERE f.tenant = %(tenant)s AND f.repository = %(repository)s AND f.worktree = %(worktree)s
       AND NOT f.is_test AND s.symbol > 0 AND NOT s.kind = ANY(%(apart)s::text[])
+      AND NOT s.name = ANY(%(common)s::text[])
 )
 SELECT d.path, d.symbol, d.qualified, d.signature, d.start_line,
        (m.times::float8 / d.definitions)::float8 AS weight
