@@ -132,7 +132,12 @@ def main() -> None:
         Path(folder).chmod(0o711)  # run by root, the embedded server is another user
         data_dir = None if options.database_url else Path(folder) / "data"
         with Ledger.from_conn_string(options.database_url, data_dir=data_dir) as ledger:
-            sides = {"langledger": lambda: Ours(ledger, options.window)}
+            sides = {
+                "langledger": lambda: Ours(ledger, options.window),
+                "langledger, target 0.25, keep 0.1": lambda: Ours(
+                    ledger, options.window, target=0.25, keep=0.1
+                ),
+            }
             for name, kind in peers().items():
                 if kind is LangMem:  # it keeps no state of its own between graph runs
                     continue
