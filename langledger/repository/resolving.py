@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from posixpath import normpath
 
+from langledger.repository.scan import is_test
 from langledger.repository.types import Import, Reference, Resolution, Symbol
 
 __all__ = ["Definition", "Source", "is_module", "resolve"]
@@ -22,6 +23,7 @@ _OWN = frozenset(
 _PACKAGES = frozenset({"go", "java", "kotlin", "swift", "csharp", "c", "cpp", "php", "ruby"})
 _INDEXES = frozenset({"__init__", "index", "mod", "lib", "main"})
 _TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "type"})
+_MEMBERS = frozenset({"method", "prototype"})
 _SHORT = 4  # letters; shorter names are everywhere
 
 
@@ -87,7 +89,7 @@ def resolve(
     others = [item for item in definitions if not _is_itself(item, source)]
     for item, resolution, confidence in _candidates(reference, source, others):
         return [(item, resolution, confidence)]
-    possible = _possible(reference, others)
+    possible = [] if _is_elsewhere(reference, source) else _possible(reference, source, others)
     if not possible:
         return []
     total = max(item.total for item in possible)
@@ -183,12 +185,29 @@ def _below(module: str, *names: str) -> str:
     return module
 
 
-def _possible(reference: Reference, definitions: Sequence[Definition]) -> list[Definition]:
+def _is_elsewhere(reference: Reference, source: Source) -> bool:
+    """Tell whether a name is known to come from where no definition of it was found.
+
+    It is imported by name, or is called on an imported module or on an object of a known class:
+    what has the same name here is another.
+    """
+    first = (reference.receiver or reference.name).partition(".")[0]
+    if reference.receiver.endswith("()"):
+        return True
+    return any(item.alias.partition(".")[0] == first for item in source.imports if item.alias)
+
+
+def _possible(
+    reference: Reference, source: Source, definitions: Sequence[Definition]
+) -> list[Definition]:
+    """Return whom a name may mean of which nothing is known; code does not call its tests."""
     if reference.kind == "inherit":
-        return [item for item in definitions if item.kind in _TYPES]
-    if reference.receiver:
-        return [item for item in definitions if item.owner]
-    return [item for item in definitions if not item.owner or item.kind in _TYPES]
+        found = [item for item in definitions if item.kind in _TYPES]
+    elif reference.receiver:
+        found = [item for item in definitions if item.owner and item.kind in _MEMBERS]
+    else:
+        found = [item for item in definitions if not item.owner or item.kind in _TYPES]
+    return found if is_test(source.path) else [item for item in found if not is_test(item.path)]
 
 
 def _is_itself(item: Definition, source: Source) -> bool:
