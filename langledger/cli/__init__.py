@@ -39,7 +39,11 @@ _MODULES = (
     "ui",
 )
 # Integrations stand above this package, in the same wheel; the same contract.
-_INTEGRATIONS = ("langledger_mcp.command", "langledger_claude_code.command")
+_INTEGRATIONS = (
+    "langledger_mcp.command",
+    "langledger_claude_code.command",
+    "langledger_codex.command",
+)
 _FAILED, _CALLED_WRONGLY, _INTERRUPTED = 1, 2, 130
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,6 +34,9 @@ def mcp(
         str | None,
         typer.Option(callback=as_text, help="The thread that tools mean where they name none."),
     ] = None,
+    here: Annotated[
+        bool, typer.Option("--here", help="They mean the latest thread of this folder.")
+    ] = False,
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -46,7 +50,7 @@ def mcp(
             'the MCP SDK is not installed: pip install "langledger[mcp]"'
         ) from error
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        server = build_server(ledger, thread_id=thread)
+        server = build_server(ledger, thread_id=thread, folder=str(Path.cwd()) if here else None)
         if http:
             _serve(server, host, port, token)
         else:

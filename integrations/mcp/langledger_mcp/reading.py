@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from langledger import Ledger
+from langledger.database.queries import load_queries
 from langledger.entries import Entry, Location, history_page, load
 from langledger.entries.lookup import told
 from langledger.errors import LangLedgerError
-from langledger.operations import run
+from langledger.operations import fetch, run
 from langledger.state.render import render_state
 from langledger.tokens import count_text
 
-__all__ = ["entries", "hits", "overview", "require", "state", "threads"]
+__all__ = ["entries", "hits", "latest_in", "overview", "require", "state", "threads"]
+
+_queries = load_queries("langledger_mcp")
 
 _STATE_TOKENS = 4000
 _SHORT = 300  # characters of a message in an overview
@@ -25,6 +28,14 @@ def require(ledger: Ledger, thread_id: str) -> None:
         return
     latest = ", ".join(repr(row["thread_id"]) for row in ledger.threads(limit=5)) or "none yet"
     raise LangLedgerError(f"there is no thread {thread_id!r}; the latest: {latest}")
+
+
+def latest_in(ledger: Ledger, folder: str) -> str:
+    """Return the thread last written to of an agent that works in this folder; empty: none."""
+    found = run(
+        fetch(_queries["latest_in_folder"], tenant=ledger.tenant, cwd=folder), ledger.executor
+    )
+    return found[0]["thread_id"] if found else ""
 
 
 def hits(ledger: Ledger, query: str, thread_id: str | None, k: int) -> str:

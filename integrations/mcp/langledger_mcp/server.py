@@ -48,7 +48,9 @@ Thread = Annotated[
 ]
 
 
-def build_server(ledger: Ledger, *, thread_id: str | None = None) -> MCPServer[Any]:
+def build_server(
+    ledger: Ledger, *, thread_id: str | None = None, folder: str | None = None
+) -> MCPServer[Any]:
     """Return an MCP server on a ledger.
 
     Its tools are ``recall``, ``state``, ``update_state``, ``entries`` and ``threads``; its
@@ -58,6 +60,7 @@ def build_server(ledger: Ledger, *, thread_id: str | None = None) -> MCPServer[A
     Args:
         ledger: An open ledger; it must stay open while the server runs.
         thread_id: The thread that tools mean where they are given none.
+        folder: Instead of a thread: the one last written to of an agent that works there.
     """
     server: MCPServer[Any] = MCPServer(
         "langledger",
@@ -65,16 +68,20 @@ def build_server(ledger: Ledger, *, thread_id: str | None = None) -> MCPServer[A
         instructions=_INSTRUCTIONS,
         log_level="WARNING",
     )
-    _add_tools(server, ledger, thread_id or "")
+
+    def default() -> str:
+        return thread_id or (reading.latest_in(ledger, folder) if folder else "")
+
+    _add_tools(server, ledger, default)
     _add_resources(server, ledger)
     return server
 
 
-def _add_tools(server: MCPServer[Any], ledger: Ledger, default: str) -> None:
+def _add_tools(server: MCPServer[Any], ledger: Ledger, default: Callable[[], str]) -> None:
     def recall(
         query: str, thread_id: Thread = "", k: Annotated[int, Field(ge=1, le=20)] = 5
     ) -> str:
-        return reading.hits(ledger, query, thread_id or default or None, k)
+        return reading.hits(ledger, query, thread_id or default() or None, k)
 
     def state(thread_id: Thread = "") -> str:
         return reading.state(ledger, _named(thread_id, default))
@@ -148,9 +155,9 @@ def _refusing(function: Callable[P, str], refusal: type[Exception]) -> Callable[
     return called
 
 
-def _named(thread_id: str, default: str) -> str:
-    if thread_id or default:
-        return thread_id or default
+def _named(thread_id: str, default: Callable[[], str]) -> str:
+    if chosen := thread_id or default():
+        return chosen
     raise ToolError("say which thread: pass thread_id; the tool threads lists them")
 
 

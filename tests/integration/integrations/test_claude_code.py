@@ -28,7 +28,7 @@ Fire = Callable[..., "subprocess.CompletedProcess[str]"]
 EVENTS = ["SessionStart", "PreCompact", "UserPromptSubmit", "PostToolUse", "Stop"]
 
 
-def wait_until(condition: Callable[[], object], *, seconds: float = 60) -> None:
+def wait_until(condition: Callable[[], object], *, seconds: float = 180) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen"
@@ -65,7 +65,7 @@ def fire(spool: Path, dsn: str) -> Fire:
             env={**os.environ, "LANGLEDGER_DATABASE_URL": dsn},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
 
@@ -136,7 +136,7 @@ def test_whatever_comes_a_hook_is_silent_and_leaves_nothing(spool: Path, event: 
         input=event,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

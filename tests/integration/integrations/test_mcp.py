@@ -156,7 +156,7 @@ def served(dsn: str, ledger: Ledger) -> Iterator[str]:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         assert process.poll() is None, process.stderr.read()
         with socket.socket() as probe:
@@ -167,14 +167,14 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 async def test_http_asks_for_the_token(served: str) -> None:
-    async with httpx2.AsyncClient() as stranger:
+    async with httpx2.AsyncClient(timeout=120) as stranger:
         for headers in ({}, {"Authorization": "Bearer wrong"}):
             answer = await stranger.post(served, json={}, headers=headers)
             assert (answer.status_code, "Bearer" in answer.text) == (401, True)
         hostile = {"Authorization": "Bearer s3cret", "Host": "evil.example"}
         assert (await stranger.post(served, json={}, headers=hostile)).status_code == 421
     async with (
-        httpx2.AsyncClient(headers={"Authorization": "Bearer s3cret"}) as http,
+        httpx2.AsyncClient(headers={"Authorization": "Bearer s3cret"}, timeout=120) as http,
         Client(streamable_http_client(served, http_client=http)) as client,
     ):
         assert "src/auth.py" in await call(client, "state", thread_id="work")
