@@ -7,7 +7,8 @@ longmemeval  3 haystacks of 40 sessions: any gold session first, every one in th
 kdconv       75 Chinese dialogues in one thread: a turn that states the fact in the top 1, 5, 10;
              most of those turns name neither the entity nor the attribute
 lines        commands, numbers and error lines of recorded agent sessions: the neighbours of a line
-             and half of its words, without numbers, are the question; found: it is in the top 5
+             and half of its words, without numbers, are the question; found: it is in the top 5;
+             "told apart" are the questions that fewer than five other lines fit word for word
 
 Peers: BM25 over messages (k1 1.2, b 0.75, words of letters and digits, CJK bigrams), PostgreSQL's
 full text search over messages (plainto_tsquery, and its terms in OR), LangGraph's PostgresStore and
@@ -47,6 +48,7 @@ class Asked:
     question: str
     answers: Callable[[Sequence[tuple[int, str]], int], bool]
     kind: str
+    told_apart: bool = True
 
 
 @dataclass
@@ -140,6 +142,9 @@ _ERROR = re.compile(r"\b\w*(?:Error|Exception)\b: \S|^(?:error|fatal)\b.{8,}", r
 _NUMBER = re.compile(r"\b\d{1,3}(?:,\d{3})+\b|\b\d+\.\d+\b|\b\d{3,}\b")
 
 
+Line = tuple[str, str, str]  # question, answer, the line with what stands around it
+
+
 def lines(shared: Path) -> Iterator[Case]:
     rng = random.Random(7)
     for path in sorted((shared / "transcripts").glob("*/*.jsonl")):
@@ -152,26 +157,38 @@ def lines(shared: Path) -> Iterator[Case]:
 
 def _asked_lines(messages: Sequence[BaseMessage], rng: random.Random) -> Iterator[Asked]:
     evicted = messages[: int(len(messages) * 0.8)]
-    found: dict[str, list[tuple[str, str]]] = {"command": [], "error": [], "number": []}
+    found: dict[str, list[Line]] = {"command": [], "error": [], "number": []}
     for message in evicted:
         for call in getattr(message, "tool_calls", ()):
             command = call["args"].get("command") or call["args"].get("cmd")
             if isinstance(command, str) and 12 <= len(command) <= 300:
-                found["command"].append((_said_before(message, command), command))
+                whole = f"{message.text[-200:]} {command}"
+                found["command"].append((_said_before(message, command), command, whole))
         text = message.content if isinstance(message.content, str) else message.text
         rows = text.splitlines()
         for at, row in enumerate(rows):
             if not 12 <= len(row.strip()) <= 300:
                 continue
-            around = " ".join([*rows[max(0, at - 1) : at], _cut(row), *rows[at + 1 : at + 2]])
+            before, after = rows[max(0, at - 1) : at], rows[at + 1 : at + 2]
+            line = (" ".join([*before, _cut(row), *after]), row.strip())
             if _ERROR.search(row):
-                found["error"].append((around, row.strip()))
+                found["error"].append((*line, " ".join([*before, row, *after])))
             elif isinstance(message, ToolMessage) and _NUMBER.search(row):
-                found["number"].append((around, row.strip()))
+                found["number"].append((*line, " ".join([*before, row, *after])))
     for kind, many in found.items():
-        usable = [pair for pair in dict.fromkeys(many) if len(pair[0].split()) >= 4]
-        for question, answer in rng.sample(usable, min(8, len(usable))):
-            yield Asked(question[:400], _has_line(answer), kind)
+        distinct: dict[tuple[str, str], Line] = {}
+        for line in many:
+            distinct.setdefault(line[:2], line)
+        usable = [line for line in distinct.values() if len(line[0].split()) >= 4]
+        for line in rng.sample(usable, min(8, len(usable))):
+            question, answer, _ = line
+            yield Asked(question[:400], _has_line(answer), kind, _fit(line, many) < 5)
+
+
+def _fit(line: Line, many: Sequence[Line]) -> int:
+    """Return how many other lines of the session have every word of a line's question."""
+    words = set(line[0].split())
+    return len({answer for _, answer, whole in many if words <= set(whole.split())} - {line[1]})
 
 
 def _said_before(message: BaseMessage, command: str) -> str:
@@ -346,6 +363,7 @@ def score(
             good = asked.answers(hits, cut)
             tally["all", cut] += good
             tally[asked.kind, cut] += good
+            tally["told apart", cut] += good and asked.told_apart
     return time.perf_counter() - started
 
 
@@ -379,6 +397,7 @@ def measure(name: str, ledger: Ledger, given: argparse.Namespace, embedder: Any)
         for asked in case.asked:
             totals["all"] += 1
             totals[asked.kind] += 1
+            totals["told apart"] += asked.told_apart
         searchers: dict[str, Search] = {"langledger": ours(ledger, case)}
         if embedder is not None:
             ledger.flush()
