@@ -20,7 +20,7 @@ from langledger.evaluate.meter import Meter
 from langledger.evaluate.samples import conversation
 from langledger.evaluate.scoring import Scores, View, message_text, score
 from langledger.evaluate.sides import Setting, Side
-from langledger.evaluate.strategies import RECORDED, STRATEGIES
+from langledger.evaluate.strategies import RECORDED, STRATEGIES, forcible
 from langledger.ledger import Ledger
 from langledger.operations import run as run_operation
 from langledger.recall.types import SearchRequest
@@ -72,12 +72,12 @@ def run_session(
     if live.summaries and RECORDED in strategies:
         grid.append((max(*windows, live.tokens * 2), 0.95, "recorded"))
     for window, threshold, at in grid:
-        for strategy in strategies:
+        for strategy in _able(strategies, at):
             run = {
                 "session": name, "strategy": strategy, "at": at, "threshold": threshold,
                 "window": window if at == "window" else 0, "model": model_name,
             }  # fmt: skip
-            if journal.done(run) or (strategy == RECORDED and at == "window"):
+            if journal.done(run):
                 continue
             setting = Setting(window=window, threshold=threshold, model=model, cwd=session.cwd)
             points = frozenset(live.summaries) if at == "recorded" else frozenset[int]()
@@ -88,6 +88,13 @@ def run_session(
                 records, closing = _Run(live, side, setting, ledger, points).live()
             journal.add(run, records, {**closing, "task_type": live.task_type})
             tell(_line(run, closing))
+
+
+def _able(strategies: Sequence[str], at: str) -> list[str]:
+    """Return the strategies that can be compared at a kind of place."""
+    if at == "window":
+        return [name for name in strategies if name != RECORDED]
+    return [*forcible(strategies), RECORDED]
 
 
 class _Session:

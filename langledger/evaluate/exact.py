@@ -25,7 +25,7 @@ from langledger.evaluate.report import markdown, strategies_in, title_of
 from langledger.evaluate.scoring import View
 from langledger.evaluate.sides import Setting, Side
 from langledger.evaluate.staged import CYCLES, staged_view, window_for
-from langledger.evaluate.strategies import STRATEGIES
+from langledger.evaluate.strategies import STRATEGIES, forcible
 from langledger.ledger import Ledger
 
 __all__ = ["Fixture", "exact_tables", "load_fixtures", "run_fixture"]
@@ -83,13 +83,13 @@ def run_fixture(
         asked: How many of the questions the model is asked too, evenly spread.
         tell: Takes a line a run.
     """
-    for strategy in strategies:
+    for strategy in forcible(strategies):
         for cycles in CYCLES:
             run = {
                 "session": fixture.name, "strategy": strategy, "cycles": cycles,
                 "model": model_name, "asked": asked,
             }  # fmt: skip
-            if journal.done(run) or strategy not in STRATEGIES:
+            if journal.done(run):
                 continue
             window = window_for(fixture.messages, cycles)
             setting = Setting(window=window, threshold=_LATE, model=model)

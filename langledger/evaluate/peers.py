@@ -148,7 +148,6 @@ class LangMem(_Peer):
         super().__init__(setting)
         self._window = setting.window
         self._node = self._made(int(setting.threshold * setting.window), options)
-        self._forced = self._made(1, options)
         self._context: dict[str, Any] = {}
 
     def _made(self, due: int, options: Mapping[str, Any]) -> Any:
@@ -162,10 +161,10 @@ class LangMem(_Peer):
         }
         return SummarizationNode(model=cast("BaseChatModel", self.model), **chosen)
 
-    def view(self, messages: Sequence[BaseMessage], *, force: bool = False) -> list[BaseMessage]:
+    def view(self, messages: Sequence[BaseMessage], *, force: bool = False) -> list[BaseMessage]:  # noqa: ARG002 - it cannot be forced
         """Return ``summarized_messages``."""
         given = {"messages": list(messages), "context": self._context}
-        found = cast("dict[str, Any]", (self._forced if force else self._node).invoke(given))
+        found = cast("dict[str, Any]", self._node.invoke(given))
         before = self._context.get("running_summary")
         self._context = found.get("context", self._context)
         self.events += self._context.get("running_summary") is not before

@@ -24,7 +24,7 @@ from langledger.evaluate.report import markdown, mean, strategies_in, title_of
 from langledger.evaluate.samples import conversation
 from langledger.evaluate.sides import Setting
 from langledger.evaluate.staged import places, staged_view
-from langledger.evaluate.strategies import STRATEGIES
+from langledger.evaluate.strategies import STRATEGIES, forcible
 from langledger.ledger import Ledger
 from langledger.replay.session import Session
 
@@ -106,7 +106,7 @@ def run_probes(
     end = places(messages, 1)[-1]
     probes = probes_of(facts_of(messages[:end], cwd=session.cwd))
     answers: list[Record] = []
-    for strategy in (s for s in strategies if s in STRATEGIES):
+    for strategy in forcible(strategies):
         try:
             side = STRATEGIES[strategy].make(ledger, setting)
             view = staged_view(side, messages[:end], cycles=2)

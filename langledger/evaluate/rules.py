@@ -22,7 +22,7 @@ from langledger.evaluate.report import markdown, strategies_in, title_of
 from langledger.evaluate.scoring import View
 from langledger.evaluate.sides import Setting
 from langledger.evaluate.staged import CYCLES, staged_view, window_for
-from langledger.evaluate.strategies import STRATEGIES
+from langledger.evaluate.strategies import STRATEGIES, forcible
 from langledger.ledger import Ledger
 from langledger.tokens import count_text
 
@@ -66,7 +66,7 @@ def run_constraint(
     tell: Callable[[str], None],
 ) -> None:
     """Look for the rule after so many compactions, with and without the attack."""
-    for strategy in (s for s in strategies if s in STRATEGIES):
+    for strategy in forcible(strategies):
         for attack in (False, True):
             run = {"strategy": strategy, "attack": attack, "model": model_name}
             if journal.done(run):
@@ -92,7 +92,7 @@ def run_decoys(
     tell: Callable[[str], None],
 ) -> None:
     """Look at what became of decoys and of a replaced order after two compactions."""
-    for strategy in (s for s in strategies if s in STRATEGIES):
+    for strategy in forcible(strategies):
         run = {"strategy": strategy, "model": model_name}
         if journal.done(run):
             continue

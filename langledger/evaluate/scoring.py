@@ -259,7 +259,7 @@ def _lines_of(step: Step, view: View) -> list[str]:
 
 def _invented(view: View, history: str) -> list[str]:
     found = list[str]()
-    head = _REFERENCE.sub("", view.head)
+    head = _REFERENCE.sub(" ", view.head)
     for match in _NAME.finditer(head):
         name = match[0].strip(".:-~")
         cut = head[match.end() : match.end() + 1] == "…" or head[match.start() - 1 :][:1] == "…"

@@ -11,7 +11,7 @@ from langledger.evaluate.peers import DeepAgents, LangChain, LangMem, installed
 from langledger.evaluate.sides import Codex, FullHistory, Ours, Setting, Side, Trimming
 from langledger.ledger import Ledger
 
-__all__ = ["RECORDED", "STRATEGIES", "Strategy", "available", "chosen"]
+__all__ = ["RECORDED", "STRATEGIES", "Strategy", "available", "chosen", "forcible"]
 
 RECORDED = "recorded"
 """The session's own compaction: not a way to make a view, but one that was made."""
@@ -25,11 +25,13 @@ class Strategy:
         title: What it is, for a table.
         make: Makes the side for one session.
         package: The package it needs; None: nothing beside langledger.
+        forcible: Whether it can be made to compact all at a given place.
     """
 
     title: str
     make: Callable[[Ledger, Setting], Side]
     package: str | None = None
+    forcible: bool = True
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -50,7 +52,10 @@ STRATEGIES: dict[str, Strategy] = {
         title="deepagents", make=lambda _, s: DeepAgents(s), package="deepagents"
     ),
     "langmem": Strategy(
-        title="langmem SummarizationNode", make=lambda _, s: LangMem(s), package="langmem"
+        title="langmem SummarizationNode",
+        make=lambda _, s: LangMem(s),
+        package="langmem",
+        forcible=False,  # a lower limit makes it summarise less, not sooner
     ),
     "langledger-state": Strategy(
         title="langledger, state only",
@@ -94,3 +99,8 @@ def available(names: Sequence[str], *, tell: Callable[[str], None]) -> list[str]
         else:
             tell(f"{name} is left out: {package} is not installed; pip install 'langledger[bench]'")
     return usable
+
+
+def forcible(names: Sequence[str]) -> list[str]:
+    """Return those that can be made to compact at a given place."""
+    return [name for name in names if name in STRATEGIES and STRATEGIES[name].forcible]
