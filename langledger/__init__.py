@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from langledger.memory.memory_node import MemoryNode
     from langledger.memory.retriever import LedgerRetriever
     from langledger.memory.store import LedgerStore
+    from langledger.repository.memory import RepositoryMemory
     from langledger.state.records import WorkingState
 
 __version__ = "0.1.0"
@@ -39,6 +40,7 @@ __all__ = [
     "LedgerStore",
     "MemoryNode",
     "Recorded",
+    "RepositoryMemory",
     "WorkingState",
     "insert_compaction",
 ]
@@ -60,6 +62,7 @@ _HOMES = {
     "LedgerStore": "langledger.memory.store",
     "MemoryNode": "langledger.memory.memory_node",
     "Recorded": "langledger.entries",
+    "RepositoryMemory": "langledger.repository.memory",
     "WorkingState": "langledger.state.records",
     "insert_compaction": "langledger.compaction.insert",
 }
