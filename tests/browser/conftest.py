@@ -21,6 +21,8 @@ except ImportError:  # told where it is needed
     playwright = None
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+# Root has no sandbox, and a container little shared memory.
+FLAGS = ["--no-sandbox", "--disable-dev-shm-usage"]
 TOKEN = "a-token-for-the-browser"
 PATIENCE = 120_000  # milliseconds; what is waited for comes at once on a machine that is free
 
@@ -60,7 +62,7 @@ async def opened(ledger: Ledger) -> AsyncIterator[Open]:
         pytest.skip("playwright is not installed (pip install playwright)")
     playwright.expect.set_options(timeout=PATIENCE)
     async with playwright.async_playwright() as driver:
-        browser = await driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = await driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
         @asynccontextmanager
         async def open_page(

@@ -63,7 +63,7 @@ async def test_the_way_from_the_threads_to_what_a_call_saw(
         await expect(rows).to_have_count(2)
         await page.get_by_label("Search threads").fill("wor")
         await expect(rows).to_have_count(1)
-        assert page.url.endswith("?q=wor")
+        await page.wait_for_url(lambda url: url.endswith("?q=wor"))
         await rows.get_by_role("link").click()
         chart = page.locator("figure.chart[data-drawn] .u-over")
         await expect(chart).to_be_visible()

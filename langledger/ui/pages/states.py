@@ -19,7 +19,7 @@ __all__ = ["router"]
 router = APIRouter()
 _STATUSES = ("active", "superseded", "expired")
 _MOST = 40  # compactions whose changes are told
-_AT_ONCE = 1_000  # entries since the last compaction
+_AT_ONCE = 300  # entries since the last compaction
 
 
 @router.get("/threads/{thread_key}/state")
