@@ -290,8 +290,9 @@ def _searched(terms: Sequence[str], extent: Extent) -> list[str]:
     """Return the terms that a chunk must have one of: the rarest, that bring a bounded number."""
     chosen: list[str] = []
     total = 0.0
-    for term in sorted(terms, key=lambda t: (extent.common.get(t, 0.0), t)):
-        total += extent.common.get(term, 0.0) * extent.chunks
+    rarest = min(extent.common.values(), default=0.0) / 2
+    for term in sorted(terms, key=lambda t: extent.common.get(t, 0.0)):
+        total += extent.common.get(term, rarest) * extent.chunks
         if chosen and total > _ROWS:
             break
         chosen.append(term)
