@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from langledger.state.text import without_emphasis
+
 __all__ = [
     "clip",
     "is_noise",
@@ -25,7 +27,6 @@ _BULLET = re.compile(r"^\s*(?:[-*+•>#]+|\d{1,2}[.)])\s+")
 _END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*A-Z0-9\u00c0-\u024f])|(?<=[。！？；])\s*"
 )
-_EMPHASIS = re.compile(r"\*\*|(?<!\w)__|__(?!\w)")
 _WORD = re.compile(r"[^\W_]+(?:['_.-][^\W_]+)*|[一-鿿]")
 _VARYING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+")
 _NOISE = re.compile(
@@ -74,7 +75,7 @@ def sentences(text: str) -> list[str]:
     for line in prose.split("\n"):
         if line.lstrip().startswith("|"):
             continue
-        parts = split_sentences(_EMPHASIS.sub("", _BULLET.sub("", line)))
+        parts = split_sentences(without_emphasis(_BULLET.sub("", line)))
         found += [part for part in map(one_line, parts) if part and not is_noise(part)]
     return found
 

@@ -6,7 +6,7 @@ import re
 
 from langchain_core.messages import BaseMessage
 
-from langledger.state.text import message_text, one_line
+from langledger.state.text import message_text, one_line, without_emphasis
 
 __all__ = ["LONGEST_SENTENCE", "sentences", "user_text"]
 
@@ -38,7 +38,6 @@ _END = re.compile(
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig)\.)\Z", re.IGNORECASE
 )
-_EMPHASIS = re.compile(r"\*\*|(?<!\w)__|__(?!\w)")
 
 
 def user_text(message: BaseMessage) -> str:
@@ -63,7 +62,7 @@ def sentences(text: str) -> list[str]:
     for line in prose.split("\n"):
         if not line.strip() or _QUOTED.match(line) or _LOG.match(line) or _CODE.search(line):
             continue
-        bare = _EMPHASIS.sub("", _BULLET.sub("", line)).strip()
+        bare = without_emphasis(_BULLET.sub("", line)).strip()
         found += [s for s in _split(bare) if len(s) <= LONGEST_SENTENCE]
     return found
 

@@ -150,7 +150,7 @@ def test_nobody_is_asked_who_would_not_answer(ledger: Ledger) -> None:
     with pytest.raises(ConfigurationError, match="no thread 'nobody' to compact"):
         ledger.compact("nobody")
     ledger.append([question(1)], thread_id="t")
-    with pytest.raises(ConfigurationError, match="no agent 'nosuch' .* its agents are ''"):
+    with pytest.raises(ConfigurationError, match=r"no agent 'nosuch' .* its agents are ''"):
         ledger.compact("t", scope="nosuch")
     ledger.compact("t")
 
