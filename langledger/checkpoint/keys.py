@@ -14,9 +14,10 @@ from langchain_core.runnables import RunnableConfig
 from langledger.arguments import check_text
 from langledger.entries import Location
 from langledger.entries.codec import has_lone_surrogate
+from langledger.entries.scopes import agent_of, scope_of
 from langledger.errors import ConfigurationError
 
-__all__ = ["Target", "pack_id", "pack_time", "scope_of", "unpack_id", "unpack_time"]
+__all__ = ["Target", "pack_id", "pack_time", "unpack_id", "unpack_time"]
 
 # Bytes. With the tenant they are a key of an index, which holds 2,704.
 _LONGEST_ID = 500
@@ -74,14 +75,9 @@ def unpack_time(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat()
 
 
-def scope_of(checkpoint_ns: str) -> str:
-    """Return a checkpoint namespace without task ids: ``agent|tools`` of ``agent:1|tools:2``."""
-    return "|".join(part.partition(":")[0] for part in checkpoint_ns.split("|"))
-
-
 @lru_cache(maxsize=4096)
-def _location(tenant: str, thread_id: str, checkpoint_ns: str) -> Location:
-    return Location(tenant, thread_id, scope_of(checkpoint_ns))
+def _location(tenant: str, thread_id: str, checkpoint_ns: str, agent: str | None) -> Location:
+    return Location(tenant, thread_id, scope_of(checkpoint_ns, agent))
 
 
 def _configurable(config: object) -> Mapping[str, Any]:
@@ -126,7 +122,8 @@ class Target:
         checkpoint_id = configurable.get("checkpoint_id") or None
         if checkpoint_id is not None:
             pack_id(check_text("checkpoint_id", checkpoint_id))
-        return cls(_location(tenant, str(thread_id), namespace), namespace, checkpoint_id)
+        location = _location(tenant, str(thread_id), namespace, agent_of(config))
+        return cls(location, namespace, checkpoint_id)
 
     def at(self, checkpoint_id: str | None) -> Target:
         """Return another checkpoint of the same namespace."""

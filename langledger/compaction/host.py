@@ -15,6 +15,7 @@ from langgraph.config import get_config
 from langledger.arguments import check_text, check_whole
 from langledger.compaction.longterm import LongTerm
 from langledger.entries import Location
+from langledger.entries.scopes import agent_of, scope_of
 from langledger.errors import ConfigurationError, WindowUnknownError
 from langledger.operations import Executor
 from langledger.recall import Recall
@@ -124,24 +125,10 @@ def locate(tenant: str, config: RunnableConfig, messages: Sequence[BaseMessage])
                 "no thread: pass config={'configurable': {'thread_id': ...}} when invoking"
             )
         thread_id = f"unnamed-{first}"
-    agent = (config.get("metadata") or {}).get("lc_agent_name")
-    scope = scope_of(str(configurable.get("checkpoint_ns") or ""), agent)
+    # The namespace ends in the node that runs now.
+    graph, _, _ = str(configurable.get("checkpoint_ns") or "").rpartition("|")
+    scope = scope_of(graph, agent_of(config))
     return Location(tenant, str(thread_id), scope)
-
-
-def scope_of(checkpoint_ns: str, agent: str | None = None) -> str:
-    """Return a namespace without task ids and without the node that runs now.
-
-    ``worker:1f3a|model:77`` becomes ``worker``: the agent that is node ``worker``. Of the agents
-    that one node calls as tools each has its name in it: ``tools@researcher``.
-
-    Args:
-        checkpoint_ns: The namespace.
-        agent: Name of the agent that runs, as ``create_agent`` was given it.
-    """
-    *names, _ = [part.partition(":")[0] for part in checkpoint_ns.split("|")]
-    named = bool(names) and bool(agent) and agent != names[-1]
-    return "|".join(names) + (f"@{agent}" if named else "")
 
 
 def task_of(config: RunnableConfig) -> str | None:

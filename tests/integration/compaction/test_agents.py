@@ -120,6 +120,37 @@ def test_agents_called_as_tools_of_one_node(ledger: Ledger) -> None:
     assert "a line of" not in str(boss.sent)
 
 
+async def test_agents_under_our_checkpointer_have_one_scope_each(ledger: Ledger) -> None:
+    diggers = {
+        word: create_agent(
+            ScriptedModel(script=digs(word)),
+            [digging(word)],
+            name=f"{word}_digger",
+            middleware=[ledger.middleware(window=WINDOW)],
+        )
+        for word in ("coal", "iron")
+    }
+
+    @tool
+    async def task(kind: str) -> str:
+        """Give a task to an agent."""
+        result = await diggers[kind].ainvoke({"messages": [HumanMessage("Dig.")]})
+        return result["messages"][-1].text
+
+    calls = [{"name": "task", "args": {"kind": word}, "id": word} for word in diggers]
+    supervisor = create_agent(
+        ScriptedModel(script=[AIMessage("Both at once.", tool_calls=calls), "All done."]),
+        [task],
+        name="boss",
+        middleware=[ledger.middleware(window=WINDOW)],
+        checkpointer=ledger.checkpointer(),
+    )
+    question = {"messages": [HumanMessage("Have them dig.")]}
+    await supervisor.ainvoke(question, CONFIG, durability="sync")  # the checkpointer is first
+    recorded = {entry.scope or "" for entry in ledger.history("t")}
+    assert recorded == {"", "tools@coal_digger", "tools@iron_digger"}
+
+
 def test_an_agent_called_again_begins_anew(ledger: Ledger) -> None:
     first = digs("coal")
     model = ScriptedModel(script=[*first, *digs("iron")])

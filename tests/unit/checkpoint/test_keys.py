@@ -15,7 +15,6 @@ from langledger.checkpoint.keys import (
     Target,
     pack_id,
     pack_time,
-    scope_of,
     unpack_id,
     unpack_time,
 )
@@ -62,12 +61,6 @@ def test_langgraphs_times_come_back(moment: datetime) -> None:
 )
 def test_other_times_are_told_apart(text: object) -> None:
     assert pack_time(text) is None
-
-
-def test_a_scope_has_no_task_ids() -> None:
-    assert scope_of("") == ""
-    assert scope_of("agent:1ef0") == "agent"
-    assert scope_of("agent:1ef0|tools:2|deep") == "agent|tools|deep"
 
 
 def test_a_config_without_thread_is_refused() -> None:

@@ -14,7 +14,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from langledger.compaction.host import reserved_output, scope_of, window_of
+from langledger.compaction.host import reserved_output, window_of
 from langledger.compaction.options import compactor_of
 from langledger.compaction.pairing import Tracked, units_of
 from langledger.compaction.policy import candidates
@@ -163,14 +163,6 @@ def test_what_hosts_add_after_the_newest_turn_does_not_push_it_out(after: BaseMe
     offered = list(candidates(units_of(tracked), keep=0, shown=lambda t: t.tokens))
     assert all(not {8, 9, 10} & set(c.covered) for c in offered if c.newest_whole)
     assert any(c.covered.spans for c in offered if c.newest_whole)
-
-
-@pytest.mark.parametrize(
-    ("checkpoint_ns", "scope"),
-    [("", ""), ("model:1f", ""), ("worker:1f|model:2e", "worker"), ("a:1|b:2|llm:3", "a|b")],
-)
-def test_the_scope_is_the_namespace_without_task_ids(checkpoint_ns: str, scope: str) -> None:
-    assert scope_of(checkpoint_ns) == scope
 
 
 def test_the_window_is_given_or_told() -> None:
