@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from langledger.arguments import check_tenant
+from langledger.arguments import check_tenant, check_text
 from langledger.compaction.history import state_reader
-from langledger.compaction.host import Window, locate
+from langledger.compaction.host import USUAL_KEY, Window, locate
 from langledger.compaction.middleware import LedgerMiddleware
 from langledger.compaction.node import CompactionNode
 from langledger.compaction.options import CompactionOptions, compactor_of
@@ -21,7 +22,7 @@ from langledger.compaction.statekeeping import keeper_of
 from langledger.config import load_settings
 from langledger.database import AsyncDatabase, Database
 from langledger.entries import Location
-from langledger.entries.lookup import lookup_tool
+from langledger.entries.lookup import Locate, lookup_tool
 from langledger.entries.raw import entry_tool
 from langledger.memory.parts import MemoryParts
 from langledger.operations import Executor
@@ -204,24 +205,29 @@ class Parts(MemoryParts, RepositoryParts):
         """
         return CompactionNode(self, window=window, llm=llm, lookup=lookup, **options)
 
-    def compact_tool(self) -> BaseTool:
+    def compact_tool(self, *, messages_key: str = "messages") -> BaseTool:
         """Return the tool ``compact_history`` for the tool node of a graph.
 
         With ``compact_tool=True`` the middleware of ``create_agent`` brings it along.
-        """
-        return compact_tool(
-            self._executor, lambda config, messages: locate(self._tenant, config, messages)
-        )
 
-    def update_state_tool(self) -> BaseTool:
+        Args:
+            messages_key: Key of the state that holds the messages, as the compaction has it.
+        """
+        return compact_tool(self._executor, self._locating(messages_key), messages_key=messages_key)
+
+    def update_state_tool(self, *, messages_key: str = "messages") -> BaseTool:
         """Return the tool ``update_state`` for the tool node of a graph.
 
         The middleware of ``create_agent`` brings it along.
+
+        Args:
+            messages_key: Key of the state that holds the messages, as the compaction has it.
         """
         return update_tool(
             self._executor,
-            lambda config, messages: locate(self._tenant, config, messages),
+            self._locating(messages_key),
             state_reader(self._redactor),
+            messages_key=messages_key,
         )
 
     def team_state_tool(self, project: str) -> BaseTool:
@@ -233,20 +239,18 @@ class Parts(MemoryParts, RepositoryParts):
 
         The middleware of ``create_agent`` brings it along.
         """
-        return lookup_tool(
-            self._executor,
-            lambda config, messages: locate(self._tenant, config, messages),
-            self._recalling.told,
-        )
+        return lookup_tool(self._executor, self._locating(), self._recalling.told)
 
     def entry_tool(self) -> BaseTool:
         """Return the tool ``get_entry``, which reads an entry raw, for the tool node of a graph.
 
         The middleware of ``create_agent`` brings it along.
         """
-        return entry_tool(
-            self._executor, lambda config, messages: locate(self._tenant, config, messages)
-        )
+        return entry_tool(self._executor, self._locating())
+
+    def _locating(self, messages_key: str = USUAL_KEY) -> Locate:
+        check_text("messages_key", messages_key)
+        return partial(locate, self._tenant, messages_key=messages_key)
 
     def _at(self, thread_id: str, scope: str = "") -> Location:
         return Location(self._tenant, thread_id, scope)

@@ -23,6 +23,7 @@ from langledger.redaction import Redactor
 from langledger.state.extract.keeper import Keeper
 
 __all__ = [
+    "USUAL_KEY",
     "Host",
     "Window",
     "check_host",
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 logger = logging.getLogger("langledger.compaction")
+
+# Where the messages of most graphs are.
+USUAL_KEY = "messages"
 
 Window: TypeAlias = int | Mapping[str, int]
 """A context window in tokens, or one by the name of each model."""
@@ -111,10 +115,17 @@ def current_config() -> RunnableConfig:
         return {}
 
 
-def locate(tenant: str, config: RunnableConfig, messages: Sequence[BaseMessage]) -> Location:
+def locate(
+    tenant: str,
+    config: RunnableConfig,
+    messages: Sequence[BaseMessage],
+    *,
+    messages_key: str = USUAL_KEY,
+) -> Location:
     """Return the thread and scope of the surrounding run.
 
-    A run without ``thread_id`` is a thread of its own, named after its first message.
+    A run without ``thread_id`` is a thread of its own, named after its first message. Nodes of one
+    graph may hold conversations of their own under keys of their own: each is a scope.
     """
     configurable: dict[str, Any] = config.get("configurable") or {}
     thread_id = configurable.get("thread_id")
@@ -128,6 +139,8 @@ def locate(tenant: str, config: RunnableConfig, messages: Sequence[BaseMessage])
     # The namespace ends in the node that runs now.
     graph, _, _ = str(configurable.get("checkpoint_ns") or "").rpartition("|")
     scope = scope_of(graph, agent_of(config))
+    if messages_key != USUAL_KEY:
+        scope = f"{scope}/{messages_key}"
     return Location(tenant, str(thread_id), scope)
 
 

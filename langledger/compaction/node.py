@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Unpack, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -27,13 +27,11 @@ from langledger.compaction.host import (
 from langledger.compaction.options import CompactionOptions, compactor_of
 from langledger.compaction.returned import State, as_messages, read_messages
 from langledger.compaction.telemetry import announce
-from langledger.entries import Location
 from langledger.errors import ConfigurationError
 from langledger.operations import Operation, arun, run
 
 __all__ = ["CompactionNode", "Viewer", "stream_writer"]
 
-_USUAL_KEY = "messages"
 _NOT_ALIGNED = (
     "cache_aligned writes the summary on the agent's own call, which only the middleware of "
     "create_agent is told: use ledger.middleware(cache_aligned=True), or name a model that writes "
@@ -107,7 +105,7 @@ class Viewer:
         """Return the model call that a node is about to make on this state."""
         messages = as_messages(read_messages(state, self.messages_key))
         return ModelCall(
-            location=self._locate(config, messages),
+            location=locate(self.host.tenant, config, messages, messages_key=self.messages_key),
             task_id=task_of(config),
             user_id=user_of(config),
             messages=messages,
@@ -115,13 +113,6 @@ class Viewer:
             reserved=self.reserved,
             model_name=self.model,
         )
-
-    def _locate(self, config: RunnableConfig, messages: list[BaseMessage]) -> Location:
-        location = locate(self.host.tenant, config, messages)
-        if self.messages_key == _USUAL_KEY:
-            return location
-        # Nodes of one graph may hold conversations of their own under keys of their own.
-        return replace(location, scope=f"{location.scope}/{self.messages_key}")
 
     def prepare(
         self, planned: ModelCall, *, force: str | None = None, below: int | None = None

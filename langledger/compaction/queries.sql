@@ -77,7 +77,7 @@ INSERT INTO {schema}.compaction_request (tenant, thread_key, scope)
 SELECT %(tenant)s, %(thread_key)s, %(scope)s
 WHERE EXISTS (SELECT FROM {schema}.entry e
               WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
-                AND %(scope)s IN ('', e.scope))
+                AND coalesce(e.scope, '') = %(scope)s)
    OR EXISTS (SELECT FROM {schema}.compaction c
               WHERE c.tenant = %(tenant)s AND c.thread_key = %(thread_key)s AND c.scope = %(scope)s)
 ON CONFLICT (tenant, thread_key, scope) DO UPDATE SET scope = excluded.scope

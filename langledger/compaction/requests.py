@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from langledger.database.queries import load_queries
 from langledger.entries import Location
-from langledger.entries.lookup import Locate
+from langledger.entries.lookup import Locate, messages_of
 from langledger.errors import ConfigurationError
 from langledger.operations import Executor, Operation, Query, Row, arun, fetch, run
 
@@ -71,20 +71,24 @@ def split_news(rows: Sequence[Row]) -> tuple[list[Row], bool]:
     return compactions, len(compactions) < len(rows)
 
 
-def compact_tool(executor: Executor, locate: Locate) -> BaseTool:
+def compact_tool(executor: Executor, locate: Locate, *, messages_key: str = "messages") -> BaseTool:
     """Return the agent's tool ``compact_history``.
 
     Args:
         executor: Runs the database effects.
         locate: Tells the thread and the agent from a run's config and its state's messages.
+        messages_key: Key of the run's state that holds the messages.
     """
 
+    def request(runtime: ToolRuntime[Any, Any]) -> Operation[None]:
+        return request_compaction(locate(runtime.config, messages_of(runtime, messages_key)))
+
     def compact_history(runtime: ToolRuntime[Any, Any]) -> str:
-        run(request_compaction(_asking(runtime, locate)), executor)
+        run(request(runtime), executor)
         return _TOLD
 
     async def acompact_history(runtime: ToolRuntime[Any, Any]) -> str:
-        await arun(request_compaction(_asking(runtime, locate)), executor)
+        await arun(request(runtime), executor)
         return _TOLD
 
     return StructuredTool.from_function(
@@ -93,9 +97,3 @@ def compact_tool(executor: Executor, locate: Locate) -> BaseTool:
         name="compact_history",
         description=_DESCRIPTION,
     )
-
-
-def _asking(runtime: ToolRuntime[Any, Any], locate: Locate) -> Location:
-    state: Any = runtime.state
-    held: Any = getattr(state, "messages", None)
-    return locate(runtime.config, held if held is not None else state.get("messages", ()))

@@ -84,11 +84,13 @@ def lookup_tool(executor: Executor, locate: Locate, search: Search | None = None
     )
 
 
-def messages_of(runtime: ToolRuntime[Any, Any]) -> Sequence[BaseMessage]:
+def messages_of(
+    runtime: ToolRuntime[Any, Any], messages_key: str = "messages"
+) -> Sequence[BaseMessage]:
     """Return the messages of the run that calls a tool."""
     state: Any = runtime.state
-    messages: Any = getattr(state, "messages", None)
-    return messages if messages is not None else state.get("messages", ())
+    messages: Any = getattr(state, messages_key, None)
+    return messages if messages is not None else state.get(messages_key, ())
 
 
 def _numbers(reference: str) -> list[int]:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from langchain.tools import ToolRuntime
-from langchain_core.messages import BaseMessage, HumanMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
 from langledger.entries import Location, history
+from langledger.entries.lookup import Locate, messages_of
 from langledger.operations import Executor, Operation, Row, arun, run
 from langledger.state import store
 from langledger.state.records import WorkingState
@@ -22,7 +22,6 @@ from langledger.state.statements.validate import quoted_in, refusal
 
 __all__ = ["UPDATE_DESCRIPTION", "StateItem", "judge", "team_tool", "update_tool"]
 
-Locate = Callable[[RunnableConfig, Sequence[BaseMessage]], Location]
 ReadState = Callable[[Location], Operation[WorkingState]]
 
 UPDATE_DESCRIPTION = (
@@ -51,20 +50,34 @@ class StateItem(BaseModel):
     id: str = Field(default="", description="of the record that is closed or replaced")
 
 
-def update_tool(executor: Executor, locate: Locate, read_state: ReadState) -> BaseTool:
+def update_tool(
+    executor: Executor,
+    locate: Locate,
+    read_state: ReadState,
+    *,
+    messages_key: str = "messages",
+) -> BaseTool:
     """Return the tool ``update_state``.
 
     Args:
         executor: Runs the database effects.
         locate: Tells the thread from a run's config and its state's messages.
         read_state: Returns the state as it is.
+        messages_key: Key of the run's state that holds the messages.
     """
 
+    def update(items: list[StateItem], runtime: ToolRuntime[Any, Any]) -> Operation[str]:
+        messages = messages_of(runtime, messages_key)
+        location = locate(runtime.config, messages)
+        state = yield from read_state(location)
+        spoken = {n: user_text(m) for n, m in enumerate(messages) if isinstance(m, HumanMessage)}
+        return (yield from judge(items, location, state, spoken=spoken))
+
     def update_state(items: list[StateItem], runtime: ToolRuntime[Any, Any]) -> str:
-        return run(_update(items, runtime, locate, read_state), executor)
+        return run(update(items, runtime), executor)
 
     async def aupdate_state(items: list[StateItem], runtime: ToolRuntime[Any, Any]) -> str:
-        return await arun(_update(items, runtime, locate, read_state), executor)
+        return await arun(update(items, runtime), executor)
 
     return StructuredTool.from_function(
         func=update_state,
@@ -92,19 +105,6 @@ def team_tool(executor: Executor, tenant: str, project: str) -> BaseTool:
         name="read_team_state",
         description=_TEAM,
     )
-
-
-def _update(
-    items: Sequence[StateItem],
-    runtime: ToolRuntime[Any, Any],
-    locate: Locate,
-    read_state: ReadState,
-) -> Operation[str]:
-    messages = _messages(runtime)
-    location = locate(runtime.config, messages)
-    state = yield from read_state(location)
-    spoken = {n: user_text(m) for n, m in enumerate(messages) if isinstance(m, HumanMessage)}
-    return (yield from judge(items, location, state, spoken=spoken))
 
 
 def judge(
@@ -147,12 +147,6 @@ def _recorded(location: Location) -> Operation[dict[int, str]]:
         for entry in entries
         if entry.role == "human" and (entry.scope or "") == location.scope
     }
-
-
-def _messages(runtime: ToolRuntime[Any, Any]) -> Sequence[BaseMessage]:
-    state: Any = runtime.state
-    messages: Any = getattr(state, "messages", None)
-    return messages if messages is not None else state.get("messages", ())
 
 
 def _told(rows: list[Row]) -> str:

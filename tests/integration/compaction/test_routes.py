@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any
 from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
-from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import CachePolicy, Command, Overwrite, RetryPolicy, Send, interrupt
+from typing_extensions import TypedDict
 
 from langledger import Ledger, insert_compaction
 from langledger.database import Database
@@ -616,6 +618,37 @@ def test_nodes_with_conversations_of_their_own(ledger: Ledger) -> None:
     assert "wind was weak" not in str(seen["plans"])
     for views in seen.values():
         assert [view[0].content for view in views] == [views[0][0].content] * 3
+
+
+def test_tools_of_a_conversation_of_its_own(ledger: Ledger) -> None:
+    """What they ask for and write down reaches the node that answers from the same key."""
+
+    class State(TypedDict):
+        plans: Annotated[list[AnyMessage], add_messages]
+
+    item = {"kind": "convention", "what": "Work on it now", "quote": "Do the work."}
+    calls = [
+        {"name": "compact_history", "args": {}, "id": "c"},
+        {"name": "update_state", "args": {"items": [item]}, "id": "u"},
+    ]
+    model = ScriptedModel(script=[AIMessage("", tool_calls=calls), "Done."])
+    tools = [
+        ledger.compact_tool(messages_key="plans"),
+        ledger.update_state_tool(messages_key="plans"),
+    ]
+    builder = StateGraph(State)
+    builder.add_node("llm", lambda state: {"plans": [model.invoke(state["plans"])]})
+    builder.add_node("tools", ToolNode(tools, messages_key="plans"))
+    builder.add_edge(START, "llm")
+    builder.add_conditional_edges("llm", partial(tools_condition, messages_key="plans"))
+    builder.add_edge("tools", "llm")
+    insert_compaction(builder, before=["llm"], ledger=ledger, window=100_000, messages_key="plans")
+    config = {"configurable": {"thread_id": "t"}}
+    result = builder.compile().invoke({"plans": talk()}, config)
+    assert [m.status for m in result["plans"] if isinstance(m, ToolMessage)] == ["success"] * 2
+    assert [(r.scope, r.reason) for r in ledger.compactions("t")] == [("/plans", "asked")]
+    conventions = ledger.state("t", scope="/plans").conventions
+    assert "Work on it now" in [convention.what for convention in conventions]
 
 
 def test_an_answer_that_was_paid_for_outlives_the_database(
