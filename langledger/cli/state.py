@@ -250,7 +250,9 @@ def _entry(ledger: Ledger, thread_id: str, at: str) -> int:
     from langledger.operations import run
 
     try:
-        number = run(entry_number(Location(ledger.tenant, thread_id), at), ledger.executor)
+        number = run(
+            entry_number(Location(ledger.tenant, thread_id), at, name="at"), ledger.executor
+        )
     except ConfigurationError as error:
         raise ConfigurationError(f"--at: {error}") from error
     if _is_past_end(ledger, thread_id, number):

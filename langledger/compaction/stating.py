@@ -239,7 +239,7 @@ def _state(  # noqa: PLR0917 - the methods' own arguments
     project: str | None,
 ) -> Operation[WorkingState]:
     location = Location(host.tenant, thread_id, scope)
-    last = None if at is None else (yield from entry_number(location, at))
+    last = None if at is None else (yield from entry_number(location, at, name="at"))
     state = yield from state_of(location, at=last, task_id=task_id, redactor=host.redactor)
     if project is None:
         return state

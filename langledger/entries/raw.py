@@ -52,25 +52,26 @@ def entry_tool(executor: Executor, locate: Locate) -> BaseTool:
     )
 
 
-def entry_number(location: Location, given: int | str) -> Operation[int]:
+def entry_number(location: Location, given: int | str, *, name: str = "entry") -> Operation[int]:
     """Return the number of the entry that is meant.
 
     Args:
         location: The thread.
         given: A number, a reference such as ``#17``, or the message id it was recorded with.
+        name: What errors call it.
 
     Raises:
         ConfigurationError: No entry was recorded with this message id, or it is no number.
     """
     if not isinstance(given, str):
-        return check_whole("an entry's number", given)
+        return check_whole(name, given)
     rows = yield from fetch(_queries["entry_by_message"], **location.keys, message_id=given.strip())
     if rows:
         return rows[0]["seq"]
     if (number := _NUMBER.fullmatch(given.strip())) and int(number[1]):
-        return int(number[1])
+        return check_whole(name, int(number[1]))
     raise ConfigurationError(
-        f"no entry of the thread has the message id {given!r}; pass one, or an entry's number"
+        f"{name} must be an entry's number or the id of a message of the thread, not {given!r}"
     )
 
 

@@ -127,7 +127,7 @@ def test_a_thread_of_an_agent_is_never_replaced(call: Call, write: Write, ledger
         (["--model", "openai:"], "'openai:' cannot be used"),
         (["--model", "groq:llama"], "'groq:llama' cannot be used"),
         (["--model", "openai:gpt-5-mini"], "OPENAI_API_KEY"),
-        (["--model", ""], "name is empty"),
+        (["--model", ""], "model is empty; give a name"),
         (["--trigger", "0"], "trigger"),
         (["--trigger", "nan"], "trigger"),
         (["--compact-at", "3"], "outside the session's 1 to 2"),

@@ -72,7 +72,7 @@ def test_an_empty_dsn_in_the_settings_is_not_the_embedded_server(open_folder: Pa
         Ledger.from_settings(unchecked)
 
 
-@pytest.mark.parametrize("at", ["x", -1, 2**63, 1.5])
+@pytest.mark.parametrize("at", ["x", "#9223372036854775808", -1, 2**63, 1.5])
 async def test_a_place_that_is_no_number_is_refused(dsn: str, at: Any) -> None:
     with Ledger.from_conn_string(dsn) as ledger:
         with pytest.raises(ConfigurationError, match=r"^at must be"):

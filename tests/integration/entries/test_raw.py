@@ -58,7 +58,7 @@ def test_an_entry_is_read_raw_by_reference_and_by_message_id(ledger: Ledger) -> 
     assert told["message"]["tool_calls"][0]["args"] == args
     assert json.loads(result)["message"]["status"] == "error"
     assert none == "#99: there is no such entry."
-    assert "message id 'x'" in wrong
+    assert "the id of a message of the thread, not 'x'" in wrong
     shown = answers(ledger, {"entry": "m1"})[0]
     assert "Like this." in shown
     assert PIXEL not in shown
@@ -87,5 +87,7 @@ def test_the_state_is_told_as_it_was_after_a_message(ledger: Ledger) -> None:
     assert then == ledger.state("t1", at=1) == ledger.state("t1", at="#1")
     assert [c.what for c in then.conventions] == ["Never use npm."]
     assert len(ledger.state("t1", at="m2").conventions) == 2
-    with pytest.raises(ConfigurationError, match="no entry of the thread has the message id 'm9'"):
+    with pytest.raises(
+        ConfigurationError, match="an entry's number or the id of a message of the thread, not 'm9'"
+    ):
         ledger.state("t1", at="m9")
