@@ -62,7 +62,8 @@ _NO_START = re.compile(r"script failed|command timed out|timeout\b", re.IGNORECA
 _OPENED = re.compile(r"^\[File: (.+?) \(\d+ lines", re.MULTILINE)
 _TROUBLE = re.compile(r"error|fail|exception|panic|fatal|not found|denied|refused", re.IGNORECASE)
 # "ERROR:" alone tells nothing; what it is stands on the next line.
-_LABEL = re.compile(r"\W*(?:[\w.]+ ?){1,4}:\s*\Z")
+_LABEL = re.compile(r"[^\w.]*(?:[\w.]+ ){0,3}[\w.]+ ?:\s*\Z")
+_LONGEST_LABEL = 80
 _FRAME = re.compile(
     r"\s*(?:</?(?:returncode|output|output_tail|tool_use_error)>|```|`[^`]*`\s*$"
     r"|exit code:? -?\d+|chunk id:|wall time"
@@ -181,7 +182,9 @@ def _line(head: str, tail: str, *, shell: bool, ok: bool) -> str:
     at = len(telling) - 1 if shell else 0
     if shell and not ok:
         at = next((n for n in range(at, -1, -1) if _TROUBLE.search(telling[n])), at)
-    reason = telling[at : at + 2] if _LABEL.match(telling[at]) else [telling[at]]
+    line = telling[at]
+    is_label = len(line) <= _LONGEST_LABEL and _LABEL.match(line) is not None
+    reason = telling[at : at + 2] if is_label else [line]
     return one_line(" ".join(line.strip() for line in reason))
 
 
