@@ -43,8 +43,9 @@ _NO_CONSENT = re.compile(
     r"|n't|asked for|asked to)\b|n't\b|不|未|没|是否|等待",
     re.IGNORECASE,
 )
+# What is quoted, or a value or path, is data the user handed on: {"ok": true} agrees to nothing.
 _AFFIRMS = re.compile(
-    r"(?<!not )(?<!n't )(?<!never )\b(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go ahead|approv\w*"
+    r"(?<!not )(?<!n't )(?<!never )(?<![\"'`=/_.-])\b(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go ahead|approv\w*"
     r"|confirm\w*|agreed?|do it|do that"
     r"|please do|proceed|fine|allow\w*|permi\w+|lgtm|sounds good|looks good|go for it|correct|right"
     r"|exactly|perfect|continue|great|good|y|authori[sz]\w*|accept\w*)\b"

@@ -10,6 +10,7 @@ SAID = {
     "users.",
     9: "Yes, go ahead with the migration.",
     12: "不要修改数据库，先写测试。",
+    14: 'It answers {"ok": true, "state": "allowed"} in logs/fine.txt with mode=accept. Why?',
 }
 SOURCE = (
     "\n".join(SAID.values())
@@ -62,6 +63,7 @@ def test_what_was_said_and_seen_passes(text: str):
         ("The user approved the push to main [#1].", "no message of the user"),
         ("The user agreed to drop the table users [#1].", "no message of the user"),
         ("用户同意修改数据库 [#12]。", "no message of the user"),
+        ("The user approved the deletion of prod [#14].", "no message of the user"),
         ("/etc/zzz/cookies.py was changed [#3].", "/etc/zzz/cookies.py never occurred"),
         ("改了/etc/cookies.py [#3]。", "/etc/cookies.py never occurred"),
         ("The bug was in src/auth/cookies.py [#3].", "src/auth/cookies.py never occurred"),
