@@ -45,7 +45,8 @@ _NO_CONSENT = re.compile(
 )
 # What is quoted, or a value or path, is data the user handed on: {"ok": true} agrees to nothing.
 _AFFIRMS = re.compile(
-    r"(?<!not )(?<!n't )(?<!never )(?<![\"'`=/_.-])\b(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go ahead|approv\w*"
+    r"(?<!not )(?<!n't )(?<!never )(?<![\"'`=/_.-])"
+    r"\b(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go ahead|approv\w*"
     r"|confirm\w*|agreed?|do it|do that"
     r"|please do|proceed|fine|allow\w*|permi\w+|lgtm|sounds good|looks good|go for it|correct|right"
     r"|exactly|perfect|continue|great|good|y|authori[sz]\w*|accept\w*)\b"
