@@ -272,7 +272,7 @@ def probe(
     from langledger.evaluate.samples import sessions_of
     from langledger.evaluate.strategies import available, chosen
 
-    answering, rating = _model(model), _model(judge)
+    answering, rating = _model(model), _model(judge, "judge")
     if answering is None:
         raise ConfigurationError("questions need a model: pass --model provider:model")
     names, journal = available(chosen(strategy or []), tell=progress), Journal(out)
@@ -330,18 +330,10 @@ def _thresholds(values: list[float]) -> list[float]:
     return values
 
 
-def _model(name: str | None) -> BaseChatModel | None:
-    if name is None:
-        return None
-    from langchain.chat_models import init_chat_model
+def _model(name: str | None, option: str = "model") -> BaseChatModel | None:
+    from langledger.compaction.options import chat_model
 
-    try:
-        return init_chat_model(name)
-    except Exception as error:
-        raise ConfigurationError(
-            f"the model {name!r} cannot be used: {error} - name it as provider:model, install "
-            "the provider's package, and set its key in the environment"
-        ) from error
+    return chat_model(name, option)
 
 
 def _check_plot(plot: Path | None) -> None:

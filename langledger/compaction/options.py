@@ -27,7 +27,7 @@ from langledger.state.extract.keeper import Keeper
 from langledger.state.options import StateOptions, state_settings
 from langledger.tokens import count_message
 
-__all__ = ["PRESETS", "CompactionOptions", "compactor_of"]
+__all__ = ["PRESETS", "CompactionOptions", "chat_model", "compactor_of"]
 
 
 class CompactionOptions(StateOptions, total=False):
@@ -147,7 +147,7 @@ def compactor_of(
         **{name: chosen[name] for name in _OF_THE_POLICY if name in chosen},
     )
     summariser = Summariser(
-        model=_model(chosen.get("model")),
+        model=chat_model(chosen.get("model")),
         prompt=check_text("summary_prompt", chosen.get("summary_prompt", DEFAULT_PROMPT)),
         max_tokens=policy.max_summary_tokens,
         max_output=_whole(chosen, "summary_output_tokens", least=100),
@@ -166,7 +166,7 @@ def compactor_of(
         recaller=_recaller(chosen, recalling, long_term),
         debug=_switch(chosen, "debug"),
         state=StateKeeping(
-            settings=state_settings(chosen, model=_model),
+            settings=state_settings(chosen, model=chat_model),
             keeper=keeper,
             redactor=redactor or Redactor(),
         ),
@@ -232,7 +232,7 @@ def _switch(chosen: Mapping[str, Any], name: str, *, default: bool = False) -> b
     return check_switch(name, chosen.get(name, default))
 
 
-def _model(name: object, option: str = "model") -> BaseChatModel | None:
+def chat_model(name: object, option: str = "model") -> BaseChatModel | None:
     """Return a model: the one given, or that of this name for ``init_chat_model``.
 
     Raises:
