@@ -10,7 +10,7 @@ from langledger.operations import Operation, Row, fetch
 from langledger.repository.search import Keys, queries
 from langledger.tokens import count_text
 
-__all__ = ["drawn", "repository_map"]
+__all__ = ["drawn", "mapped", "repository_map"]
 
 _READ = 3000  # definitions
 # Names that the language's own collections have as well: who mentions them may mean those.
@@ -25,6 +25,20 @@ def repository_map(keys: Keys, *, budget: int = 1600) -> Operation[str]:
         ConfigurationError: The budget is no whole number from 1.
         RepositoryError: Nothing is indexed, or what is has no definitions.
     """
+    return drawn((yield from _outline(keys, budget)), budget)
+
+
+def mapped(keys: Keys, *, budget: int = 1600) -> Operation[dict[str, list[Row]]]:
+    """Return the rows of :func:`repository_map`, by file, in the order of their lines.
+
+    Raises:
+        ConfigurationError: The budget is no whole number from 1.
+        RepositoryError: Nothing is indexed, or what is has no definitions.
+    """
+    return _chosen((yield from _outline(keys, budget)), budget)
+
+
+def _outline(keys: Keys, budget: int) -> Operation[list[Row]]:
     check_whole("budget", budget, least=1)
     rows = yield from fetch(
         queries["outline"], **keys, most=_READ, apart=list(_APART), common=_COMMON
@@ -34,7 +48,7 @@ def repository_map(keys: Keys, *, budget: int = 1600) -> Operation[str]:
             "there is nothing to map: run `langledger repo index`, or index(); files of languages "
             "that are read as text alone have no definitions"
         )
-    return drawn(rows, budget)
+    return rows
 
 
 def drawn(rows: Sequence[Row], budget: int) -> str:
@@ -44,6 +58,11 @@ def drawn(rows: Sequence[Row], budget: int) -> str:
         rows: Of the statement ``outline``, the most mentioned first.
         budget: Tokens.
     """
+    files = _chosen(rows, budget)
+    return "\n".join("\n".join([f"{path}:", *map(_line, found)]) for path, found in files.items())
+
+
+def _chosen(rows: Sequence[Row], budget: int) -> dict[str, list[Row]]:
     chosen: dict[str, list[Row]] = {}
     room = budget
     for row in rows:
@@ -54,10 +73,9 @@ def drawn(rows: Sequence[Row], budget: int) -> str:
             break
         room -= size
         chosen.setdefault(row["path"], []).append(row)
-    return "\n".join(
-        "\n".join([f"{path}:", *map(_line, sorted(chosen[path], key=lambda r: r["start_line"]))])
-        for path in sorted(chosen)
-    )
+    return {
+        path: sorted(chosen[path], key=lambda row: row["start_line"]) for path in sorted(chosen)
+    }
 
 
 def _line(row: Row) -> str:

@@ -17,6 +17,7 @@ from langledger.ledger import Ledger
 from langledger.ui.desk import Desk, Options
 from langledger.ui.gate import Gate
 from langledger.ui.pages import (
+    code,
     compactions,
     entries,
     health,
@@ -29,7 +30,7 @@ from langledger.ui.pages import (
 
 __all__ = ["PAGES", "build_app"]
 
-PAGES = (threads, timeline, entries, views, compactions, states, searches, health)
+PAGES = (threads, timeline, entries, views, compactions, states, searches, code, health)
 _STATIC = Path(__file__).parent / "static"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,6 +16,7 @@ from langledger import Ledger
 from langledger.entries.log import thread_key
 from langledger.ui import build_app
 from langledger.ui.desk import Options
+from tests.support import hostile
 from tests.support.scripted import ScriptedModel
 
 TOKEN = "a-token-for-the-tests"
@@ -47,6 +49,22 @@ def ledger(module_dsn: str) -> Iterator[Ledger]:
         request = HumanMessage("Write all the parts. Never touch deploy.yml.")
         agent.invoke({"messages": [request]}, {"configurable": {"thread_id": "work"}})
         yield opened
+
+
+@pytest.fixture(scope="module")
+def code(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of an indexed folder, in which a file is hostile."""
+    root: Path = tmp_path_factory.mktemp("tree")
+    (root / "store.py").write_text("class Store:\n    def save(self, key):\n        return key\n")
+    (root / "app.py").write_text(
+        "from store import Store\n\n\ndef main():\n    store = Store()\n    return store.save(1)\n"
+    )
+    harm = "\n".join(hostile.TAGS).replace('"""', "")
+    (root / "harm<script>.py").write_text(f'def harmed():\n    """{harm} \x1b[31m \u202e"""\n')
+    (root / "broken.bin").write_bytes(b"\x00\x01" * 50)
+    memory = ledger.repository(root)
+    memory.index(processes=0)
+    return f"/code/{memory.keys['repository']}/{memory.keys['worktree']}"
 
 
 def client_of(ledger: Ledger, **options: Any) -> httpx.AsyncClient:

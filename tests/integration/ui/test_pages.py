@@ -21,7 +21,13 @@ OF_A_THREAD = [
     "/memory?never=1&tag=decision",
 ]  # fmt: skip
 OF_A_COMPACTION = ["/compactions/1", "/compactions/2?fate=kept", "/compactions/2?fate=masked"]
-OTHERS = ["/", "/?q=wor", "/search", "/search?q=part", "/health", "/pulse", "/static/page.js"]
+OF_CODE = [
+    "/", "/?q=save", "/?q=store.py:3&tests=no", "/?q=harmed", "/map", "/map?budget=12000",
+    "/definition?path=store.py&number=2", "/definition?path=app.py",
+    "/definition?path=harm%3Cscript%3E.py&number=1",
+]  # fmt: skip
+OTHERS = ["/", "/?q=wor", "/search", "/search?q=part", "/health", "/pulse", "/static/page.js",
+          "/code"]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", OTHERS)
@@ -40,6 +46,7 @@ def test_every_route_is_asked() -> None:
     told = {route.path for module in PAGES for route in module.router.routes
             if "GET" in route.methods}  # fmt: skip
     asked = {"/threads/{thread_key}" + p.partition("?")[0] for p in OF_A_THREAD + OF_A_COMPACTION}
+    asked |= {"/code/repository/tree" + path.partition("?")[0] for path in OF_CODE}
     asked |= {path.partition("?")[0] for path in OTHERS}
     shapes = [re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)) + "$") for path in told]
     assert [s.pattern for s in shapes if not any(s.match(path) for path in asked)] == []
