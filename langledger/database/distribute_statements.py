@@ -1,0 +1,97 @@
+"""Every statement of the package, to be looked at and explained without running it.
+
+The statements are those of all ``queries.sql`` that touch tables of ours. Where Python puts
+parts into one, the smallest part that fits stands there: it decides nothing about where a
+statement runs, which is what they are read for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from langledger.database.queries import parse_queries
+
+__all__ = ["all_statements", "numbered"]
+
+_PARAMETER = re.compile(r"%\((\w+)\)[sb]|%%")
+_HOLE = re.compile(r"\{+(\w+)\}+")
+_NO_STATEMENT = frozenset({"recall.near_scored", "recall.vector_of"})  # parts of the others
+_PARTS: Mapping[str, Mapping[str, str]] = {
+    "memory": {"condition": "true", "similarity": "0::float8"},
+    "recall": {
+        "body": "1",
+        "condition": "",
+        "context": "0",
+        "cosine": "v.embedding::text",
+        "counts": "ARRAY[count(*)]",
+        "near_scored": "SELECT * FROM scored",
+        "space_of_scope": "true",
+        "space_of_unit": "u.is_entry",
+        "space_of_vector": "v.is_entry",
+        "wholes": "0",
+        "words": "1",
+    },
+    "repository": {"has": "1", "in_path": "0", "within": ""},
+}
+
+
+def all_statements(schema: str = "langledger") -> dict[str, str]:
+    """Return the statements that touch the schema's tables, by ``feature.name``.
+
+    Args:
+        schema: Quoted as it is to stand in them, where that is needed.
+
+    Returns:
+        SQL with psycopg's named parameters.
+    """
+    found: dict[str, str] = {}
+    for feature, queries in _files(files("langledger"), ""):
+        for name, sql in queries.items():
+            label = f"{feature}.{name}"
+            if "{schema}" in sql and label not in _NO_STATEMENT:
+                found[label] = _filled(feature, sql, queries, schema)
+    return found
+
+
+def numbered(sql: str) -> tuple[str, list[str]]:
+    """Return a statement with ``$1, $2, ...`` in place of its named parameters, and the names."""
+    names: list[str] = []
+
+    def place(match: re.Match[str]) -> str:
+        name = match[1]
+        if name is None:
+            return "%"
+        if name not in names:
+            names.append(name)
+        return f"${names.index(name) + 1}"
+
+    return _PARAMETER.sub(place, sql), names
+
+
+def _files(folder: Traversable, path: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
+        if entry.is_dir() and entry.name != "migrations":
+            yield from _files(entry, f"{path}.{entry.name}" if path else entry.name)
+        elif path and entry.name.endswith(".sql"):
+            yield path, parse_queries(entry.read_text(encoding="utf-8"))
+
+
+def _filled(feature: str, sql: str, queries: Mapping[str, str], schema: str) -> str:
+    parts = {
+        "schema": schema,
+        "units": f"{schema}.recall_unit",
+        **_PARTS.get(feature.partition(".")[0], {}),
+    }
+
+    def put(match: re.Match[str]) -> str:
+        name = match[1]
+        if name == "near":  # each way to find the nearest is a statement of its own, too
+            return _filled(feature, queries["near_all"], queries, schema)
+        if name == "vector_of":
+            return _filled(feature, queries["vector_of"], queries, schema)
+        return parts.get(name, match[0])  # braces of a literal, such as a path in JSON
+
+    return _HOLE.sub(put, sql)
