@@ -14,22 +14,22 @@ from langledger.repository.finder import Finder
 from langledger.repository.packing import Related
 from langledger.tokens import truncate_text
 
-__all__ = ["code_tools"]
+__all__ = ["READ_DESCRIPTION", "RELATED_DESCRIPTION", "SEARCH_DESCRIPTION", "code_tools"]
 
 _BUDGET = 3200
 _LONGEST = 4000  # tokens of one definition
 _Answer: TypeAlias = Callable[..., Operation[str]]
 
-_SEARCH = (
+SEARCH_DESCRIPTION = (
     "Find code of the repository: definitions that bear on words, an issue, an error trace, or the "
     "place of an edit (path:line). Gives path, lines and text, the likeliest first, within "
     "budget tokens."
 )
-_READ = (
+READ_DESCRIPTION = (
     "Read a definition of the repository whole, by its name (Class.method, function) or by the "
     "place it stands at (path:line)."
 )
-_RELATED = (
+RELATED_DESCRIPTION = (
     "List what a definition calls, inherits from and uses, and what refers to it: signatures with "
     "path and line. hops=2 goes one step further."
 )
@@ -60,9 +60,9 @@ def code_tools(finder: Finder, executor: Executor) -> list[BaseTool]:
         return "\n".join(map(_line, near)) or "Nothing is known to refer to it, nor it to anything."
 
     return [
-        _tool(search_code, _SEARCH, executor),
-        _tool(read_symbol, _READ, executor),
-        _tool(related_code, _RELATED, executor),
+        _tool(search_code, SEARCH_DESCRIPTION, executor),
+        _tool(read_symbol, READ_DESCRIPTION, executor),
+        _tool(related_code, RELATED_DESCRIPTION, executor),
     ]
 
 

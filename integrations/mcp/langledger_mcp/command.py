@@ -35,8 +35,13 @@ def mcp(
         typer.Option(callback=as_text, help="The thread that tools mean where they name none."),
     ] = None,
     here: Annotated[
-        bool, typer.Option("--here", help="They mean the latest thread of this folder.")
+        bool,
+        typer.Option("--here", help="They mean this folder's latest thread, and its code."),
     ] = False,
+    repository: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The code they mean where they name no folder."),
+    ] = None,
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -50,7 +55,9 @@ def mcp(
             'the MCP SDK is not installed: pip install "langledger[mcp]"'
         ) from error
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        server = build_server(ledger, thread_id=thread, folder=str(Path.cwd()) if here else None)
+        folder = str(Path.cwd()) if here else None
+        code = str(repository) if repository is not None else folder
+        server = build_server(ledger, thread_id=thread, folder=folder, repository=code)
         if http:
             _serve(server, host, port, token)
         else:

@@ -14,8 +14,14 @@ from pydantic import Field
 import langledger
 from langledger import Ledger
 from langledger.errors import LangLedgerError
+from langledger.repository.tools import (
+    READ_DESCRIPTION,
+    RELATED_DESCRIPTION,
+    SEARCH_DESCRIPTION,
+)
 from langledger.state.tool import UPDATE_DESCRIPTION, StateItem
 from langledger_mcp import reading
+from langledger_mcp.code import Code
 from langledger_mcp.noting import note
 
 __all__ = ["build_server"]
@@ -25,7 +31,8 @@ P = ParamSpec("P")
 _INSTRUCTIONS = (
     "langledger keeps the whole history of agent sessions and their working state. After a "
     "compaction, or when something earlier matters, call state for what was done and decided, "
-    "recall to search, entries to read in full. Call update_state for what must not be forgotten."
+    "recall to search, entries to read in full. Call update_state for what must not be forgotten. "
+    "search_code finds code of an indexed repository."
 )
 _RECALL = (
     "Search what was recorded: the exact name, value, path or error you look for, or a question. "
@@ -46,21 +53,31 @@ _ANY_NAME = ResourceSecurity(exempt_params={"thread_id"})
 Thread = Annotated[
     str, Field(description="a thread's name; leave it empty for the thread of this server")
 ]
+Folder = Annotated[
+    str, Field(description="an indexed folder; leave it empty for the folder of this server")
+]
 
 
 def build_server(
-    ledger: Ledger, *, thread_id: str | None = None, folder: str | None = None
+    ledger: Ledger,
+    *,
+    thread_id: str | None = None,
+    folder: str | None = None,
+    repository: str | None = None,
 ) -> MCPServer[Any]:
     """Return an MCP server on a ledger.
 
-    Its tools are ``recall``, ``state``, ``update_state``, ``entries`` and ``threads``; its
-    resources ``langledger://threads``, ``langledger://threads/{thread_id}/state`` and
-    ``.../compactions``, all JSON.
+    Its tools are ``recall``, ``state``, ``update_state``, ``entries``, ``threads``,
+    ``search_code``, ``read_symbol`` and ``related_code``; its resources
+    ``langledger://threads``, ``langledger://threads/{thread_id}/state`` and ``.../compactions``,
+    all JSON.
 
     Args:
         ledger: An open ledger; it must stay open while the server runs.
         thread_id: The thread that tools mean where they are given none.
         folder: Instead of a thread: the one last written to of an agent that works there.
+        repository: The folder whose code the tools mean where they are given none; its index is
+            brought up to date before they answer.
     """
     server: MCPServer[Any] = MCPServer(
         "langledger",
@@ -73,6 +90,7 @@ def build_server(
         return thread_id or (reading.latest_in(ledger, folder) if folder else "")
 
     _add_tools(server, ledger, default)
+    _add_code_tools(server, Code(ledger, repository))
     _add_resources(server, ledger)
     return server
 
@@ -109,6 +127,25 @@ def _add_tools(server: MCPServer[Any], ledger: Ledger, default: Callable[[], str
     _tool(server, update_state, UPDATE_DESCRIPTION)
     _tool(server, entries, _ENTRIES)
     _tool(server, threads, "The threads there are, the latest first.")
+
+
+def _add_code_tools(server: MCPServer[Any], code: Code) -> None:
+    def search_code(
+        query: str, budget: Annotated[int, Field(ge=1, le=20_000)] = 3200, folder: Folder = ""
+    ) -> str:
+        return code.ask("search_code", folder, query=query, budget=budget)
+
+    def read_symbol(symbol: str, folder: Folder = "") -> str:
+        return code.ask("read_symbol", folder, symbol=symbol)
+
+    def related_code(
+        symbol: str, hops: Annotated[int, Field(ge=1, le=3)] = 1, folder: Folder = ""
+    ) -> str:
+        return code.ask("related_code", folder, symbol=symbol, hops=hops)
+
+    _tool(server, search_code, SEARCH_DESCRIPTION)
+    _tool(server, read_symbol, READ_DESCRIPTION)
+    _tool(server, related_code, RELATED_DESCRIPTION)
 
 
 def _add_resources(server: MCPServer[Any], ledger: Ledger) -> None:

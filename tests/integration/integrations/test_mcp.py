@@ -60,7 +60,10 @@ async def read(client: Client, uri: str) -> Any:
 async def test_tools_tell_what_was_recorded(ledger: Ledger) -> None:
     async with Client(build_server(ledger)) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
-        assert listed == {"recall", "state", "update_state", "entries", "threads"}
+        assert listed == {
+            "recall", "state", "update_state", "entries", "threads",
+            "search_code", "read_symbol", "related_code",
+        }  # fmt: skip
         assert "work: 4 entries" in await call(client, "threads")
         assert "src/auth.py" in await call(client, "state", thread_id="work")
         assert "#4 (ai, thread work" in await call(client, "recall", query="8431-blue")
@@ -104,6 +107,32 @@ async def test_update_state_holds_a_claim_against_the_users_words(ledger: Ledger
     assert ledger.history("work", after=4)[0].entry_id == decision.sources[0]
 
 
+async def test_code_is_found_in_the_folders_that_are_indexed(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    for folder in (own, other):
+        folder.mkdir()
+        (folder / "store.py").write_text(f"def save_{folder.name}(key):\n    return key\n")
+    async with Client(build_server(ledger, repository=str(own))) as client:
+        found = await call(client, "search_code", query="save_own")
+        assert found.startswith("## store.py:1-2 save_own")
+        (own / "app.py").write_text(
+            "from store import save_own\n\n\ndef main():\n    save_own(1)\n"
+        )
+        assert "def main" in await call(client, "read_symbol", symbol="main")
+        assert "app.py:4 def main()" in await call(client, "related_code", symbol="save_own")
+        assert "not indexed" in await refused(client, "search_code", query="x", folder=str(other))
+        ledger.repository(other).index(processes=0)
+        assert "save_other" in await call(
+            client, "search_code", query="save_other", folder=str(other)
+        )
+    async with Client(build_server(ledger)) as client:
+        assert "pass folder" in await refused(client, "search_code", query="x")
+        gone = await refused(client, "search_code", query="x", folder=str(tmp_path / "gone"))
+        assert "give a folder" in gone
+
+
 async def test_resources_are_json(ledger: Ledger) -> None:
     ledger.append(MESSAGES[:1], thread_id="/odd/../name é")
     async with Client(build_server(ledger)) as client:
@@ -118,16 +147,17 @@ async def test_resources_are_json(ledger: Ledger) -> None:
 
 
 @pytest.mark.transcripts
-async def test_a_real_session_over_stdio(dsn: str, transcripts_dir: Path) -> None:
+async def test_a_real_session_over_stdio(dsn: str, transcripts_dir: Path, tmp_path: Path) -> None:
     """In a process of its own, as hosts start it."""
     session = load_session(transcripts_dir / "claude-code" / "entire-skills-18cba428ecec.jsonl")
     messages = [item.message for item in session.messages]
     with Ledger.from_conn_string(dsn) as ledger:
         ledger.append(messages, thread_id="skills")
         expected = [hit.entry_id for hit in ledger.recall("scripts/sync.mjs", thread_id="skills")]
+    (tmp_path / "parts.py").write_text("def split(text):\n    return text.split()\n")
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "langledger.cli", "mcp", "--thread", "skills"],
+        args=["-m", "langledger.cli", "mcp", "--thread", "skills", "--repository", str(tmp_path)],
         env={**os.environ, "LANGLEDGER_DATABASE_URL": dsn},
     )
     async with Client(server) as client:
@@ -135,6 +165,7 @@ async def test_a_real_session_over_stdio(dsn: str, transcripts_dir: Path) -> Non
         found = await call(client, "recall", query="scripts/sync.mjs")
         assert [f"#{number} " in found for number in expected] == [True] * len(expected)
         assert "## Files already changed" in await call(client, "state")
+        assert "parts.py:1-2" in await call(client, "search_code", query="split the text")
         state = await read(client, "langledger://threads/skills/state")
         assert len(state["files_touched"]) >= 11
 
