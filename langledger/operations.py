@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeAlias, TypeV
 
 from psycopg.sql import Composed
 
+from langledger.telemetry import model_call
+
 if TYPE_CHECKING:  # importing LangChain takes longer than most commands
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, BaseMessage
@@ -111,6 +113,26 @@ def complete(
     return answer
 
 
+def own_run(purpose: str, *, thread_id: str) -> RunnableConfig:
+    """Return the config of a model call of ours: never streamed, and found again in LangSmith.
+
+    Its ``callbacks`` are an empty list, not None: handlers of the surrounding run would stream
+    the answer to the user.
+
+    Args:
+        purpose: What it is for, such as ``compaction``.
+        thread_id: The thread it is about; LangSmith groups runs by it.
+    """
+    from langgraph.constants import TAG_NOSTREAM  # noqa: PLC0415 - loading LangGraph takes longer than most commands
+
+    return {
+        "callbacks": [],
+        "run_name": f"langledger {purpose}",
+        "tags": [TAG_NOSTREAM, f"langledger:{purpose}"],
+        "metadata": {"thread_id": thread_id, "langledger_purpose": purpose},
+    }
+
+
 def call(
     function: Callable[[], T] | None, coroutine: Callable[[], Awaitable[T]] | None = None
 ) -> Operation[T]:
@@ -161,7 +183,10 @@ def _perform(effect: Effect, executor: Executor) -> Any:
         case Batch():
             return executor.execute(effect)
         case Complete(model, messages, config):
-            return model.invoke(list(messages), config)
+            with model_call(model) as made:
+                answer = model.invoke(list(messages), config)
+                made.usage = getattr(answer, "usage_metadata", None)
+            return answer
         case Call(function):
             if function is None:
                 msg = "only an async form was given: use the async method (ainvoke, aappend, ...)"
@@ -174,7 +199,10 @@ async def _aperform(effect: Effect, executor: Executor) -> Any:
         case Batch():
             return await executor.aexecute(effect)
         case Complete(model, messages, config):
-            return await model.ainvoke(list(messages), config)
+            with model_call(model) as made:
+                answer = await model.ainvoke(list(messages), config)
+                made.usage = getattr(answer, "usage_metadata", None)
+            return answer
         case Call(function, coroutine):
             if coroutine is not None:
                 return await coroutine()

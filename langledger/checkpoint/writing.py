@@ -29,6 +29,7 @@ from langledger.database.queries import load_queries
 from langledger.entries.codec import has_lone_surrogate
 from langledger.errors import DatabaseError
 from langledger.operations import Operation, Query, fetch, fetch_all
+from langledger.telemetry import traced
 
 __all__ = ["RECORD", "put", "put_writes"]
 
@@ -55,6 +56,12 @@ _STAGES = {"__start__": Stage.INPUT, TASKS: Stage.WRITTEN}
 _VERSIONS = ("channel_versions", "versions_seen", "updated_channels")
 
 
+def _told(_: object, __: object, target: Target, **___: object) -> Mapping[str, Any]:
+    place = target.location
+    return {"gen_ai.conversation.id": place.thread_id, "langledger.checkpoint_ns": place.scope}
+
+
+@traced("langledger.checkpoint.put", _told)
 def put(
     cache: Cache,
     sealing: Sealing,
@@ -109,6 +116,7 @@ _RESTLESS = (
 )
 
 
+@traced("langledger.checkpoint.put_writes", _told)
 def put_writes(
     cache: Cache,
     sealing: Sealing,

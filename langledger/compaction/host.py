@@ -21,6 +21,7 @@ from langledger.operations import Executor
 from langledger.recall import Recall
 from langledger.redaction import Redactor
 from langledger.state.extract.keeper import Keeper
+from langledger.telemetry import model_name
 
 __all__ = [
     "USUAL_KEY",
@@ -227,12 +228,3 @@ def reserved_output(
     ]
     limit = next((limit for limit in limits if isinstance(limit, int) and limit > 0), 0)
     return min(limit, window // 2)
-
-
-def model_name(model: BaseChatModel | None) -> str:
-    """Return the provider's name of the model, empty where it tells none."""
-    for attribute in ("model_name", "model", "model_id"):
-        name = getattr(model, attribute, None)
-        if isinstance(name, str) and name:
-            return name
-    return ""

@@ -17,9 +17,9 @@ from langledger.compaction.grounds import Grounds
 from langledger.compaction.sentences import clip, one_line
 from langledger.compaction.transcript import readable_text, serialise_for_summary
 from langledger.compaction.validate import check_summary
-from langledger.compaction.writer import HIDDEN, Asked, clipped
+from langledger.compaction.writer import Asked, clipped
 from langledger.entries.codec import storable
-from langledger.operations import Operation, complete
+from langledger.operations import Operation, complete, own_run
 from langledger.redaction import Redactor
 from langledger.tokens import count_text, count_texts
 
@@ -65,6 +65,7 @@ class Wanted:
     max_tokens: int
     refs: set[int]
     said: dict[int, str]
+    thread_id: str
 
 
 def account_on_prefix(
@@ -77,13 +78,14 @@ def account_on_prefix(
     )
     system = [prefix.system] if prefix.system is not None else []
     grounds = Grounds(source=f"{shown}\n{instruction}\n{system}", said=wanted.said)
+    about = own_run("compaction", thread_id=wanted.thread_id)
     reason = None
     for _ in range(2):
         again = f"\n\n(Your last answer could not be used: {reason})" if reason else ""
         messages = [*system, *prefix.messages, HumanMessage(instruction + again)]
         asked.calls += 1
         try:
-            answer = yield from complete(prefix.model(), messages, HIDDEN)
+            answer = yield from complete(prefix.model(), messages, about)
         except Exception as error:  # noqa: BLE001 - whatever the provider raises, the agent goes on
             reason = storable(f"{type(error).__name__}: {redactor.text(str(error))[:200]}")
         else:

@@ -138,7 +138,7 @@ def _writer(
     sizes = Sizes.of(summariser.model, account=limit)
     digest = yield from material.digest(summariser.redactor)
     return Writer(
-        tenant=material.location.tenant,
+        location=material.location,
         model=summariser.model,
         prompt=_prompt(summariser, sizes.account),
         # Those that stay in view too: without the task no part of the work can be told.
@@ -167,6 +167,7 @@ def _on_prefix(
         max_tokens=limit,
         refs={*material.covered, *digest.said()},
         said=digest.said(),
+        thread_id=material.location.thread_id,
     )
     text = yield from account_on_prefix(prefix, wanted, summariser.redactor, summary.asked)
     if text is None:

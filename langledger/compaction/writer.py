@@ -16,8 +16,6 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
-from langgraph.constants import TAG_NOSTREAM
 
 from langledger.compaction.grounds import Grounds
 from langledger.compaction.overflow import is_overflow
@@ -25,17 +23,15 @@ from langledger.compaction.records import cache_summary, cached_summary
 from langledger.compaction.summary_model import for_summaries
 from langledger.compaction.transcript import HEADER
 from langledger.compaction.validate import check_summary
+from langledger.entries import Location
 from langledger.entries.codec import storable
-from langledger.operations import Operation, complete
+from langledger.operations import Operation, complete, own_run
 from langledger.redaction import Redactor
 from langledger.tokens import count_text, cut_text
 
-__all__ = ["HIDDEN", "Asked", "Sizes", "Writer", "clipped"]
+__all__ = ["Asked", "Sizes", "Writer", "clipped"]
 
 logger = logging.getLogger("langledger.compaction")
-
-# An empty list, not None: handlers of the surrounding run would stream the summary to the user.
-HIDDEN = RunnableConfig(tags=[TAG_NOSTREAM, "langledger:compaction"], callbacks=[])
 
 _MERGE = "Parts of one record, in order. Write them as one, dropping repetition, by the same rules."
 _END = "End of the transcript. Write the record now, by the rules above; continue nothing."
@@ -96,7 +92,7 @@ class Writer:
     """Asks the summary model for accounts.
 
     Attributes:
-        tenant: Whose accounts are kept.
+        location: The thread; accounts are kept for its tenant.
         model: The summary model.
         prompt: The instruction, without placeholders left but ``{messages}``.
         requests: What the user asked, for reference.
@@ -108,7 +104,7 @@ class Writer:
         asked: Counts the calls.
     """
 
-    tenant: str
+    location: Location
     model: BaseChatModel
     prompt: str
     requests: str
@@ -154,7 +150,7 @@ class Writer:
         # Not of the requests: a new one must not make every older piece be paid for again.
         content = f"{self.prompt}\0{record}\0{piece}".encode("utf-8", "replace")
         name = blake2b(content, digest_size=16).digest()
-        account = yield from cached_summary(self.tenant, name)
+        account = yield from cached_summary(self.location.tenant, name)
         if account is not None:
             return account
         try:
@@ -162,7 +158,7 @@ class Writer:
         except _TooLongError:
             account = yield from self._halved(piece, record, depth)
         if account is not None:
-            yield from cache_summary(self.tenant, name, account)
+            yield from cache_summary(self.location.tenant, name, account)
         return account
 
     def _halved(self, piece: str, record: str, depth: int) -> Operation[str | None]:
@@ -210,7 +206,8 @@ class Writer:
         """Return the model's answer, or what was raised instead."""
         self.asked.calls += 1
         try:
-            return (yield from complete(model, messages, HIDDEN))
+            about = own_run("compaction", thread_id=self.location.thread_id)
+            return (yield from complete(model, messages, about))
         except Exception as error:  # whatever the provider raises, the agent goes on
             if is_overflow(error):
                 self.asked.rejected.append("a piece was too long for the summary model")

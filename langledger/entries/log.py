@@ -19,6 +19,7 @@ from langledger.database.queries import load_queries
 from langledger.entries.checks import checked_facts, checked_messages, checked_tokens, dumped
 from langledger.entries.codec import compress, decompress, digest, load_message, split_id
 from langledger.operations import Operation, Query, Row, fetch, fetch_all
+from langledger.telemetry import traced
 
 __all__ = [
     "Entry",
@@ -136,6 +137,16 @@ class _Item:
     metadata: Mapping[str, Any] | None
 
 
+def _told(location: Location, *_: object, **__: object) -> Mapping[str, Any]:
+    name = {"gen_ai.conversation.id": location.thread_id}
+    return {"gen_ai.operation.name": "create_memory", **name}
+
+
+def _found(recorded: Recorded) -> Mapping[str, Any]:
+    return {"langledger.entries": len(recorded.entry_ids), "langledger.added": recorded.added}
+
+
+@traced("langledger.append", _told, _found)
 def append(
     location: Location,
     messages: Sequence[BaseMessage],

@@ -30,6 +30,7 @@ from langledger.recall.tags import HIDDEN
 from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
 from langledger.recall.uses import touch
 from langledger.recall.worker import Worker
+from langledger.telemetry import traced
 
 __all__ = ["Recall", "space_of"]
 
@@ -58,6 +59,14 @@ class _Known:
     asked_model: float = float("-inf")
     common: Mapping[str, float] | None = None
     asked_common: float = float("-inf")
+
+
+def _told(_: object, request: SearchRequest) -> Mapping[str, Any]:
+    return {"gen_ai.operation.name": "search_memory", "gen_ai.retrieval.top_k": request.k}
+
+
+def _found(found: Found) -> Mapping[str, Any]:
+    return {"langledger.hits": len(found.hits)}
 
 
 class Recall:
@@ -108,6 +117,7 @@ class Recall:
         """The model of the vectors."""
         return self._embedder
 
+    @traced("langledger.search", _told, _found)
     def search(self, request: SearchRequest) -> Operation[Found]:
         """Answer a request.
 

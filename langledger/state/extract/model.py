@@ -14,11 +14,9 @@ from uuid import UUID, uuid4
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
-from langchain_core.runnables import RunnableConfig
-from langgraph.constants import TAG_NOSTREAM
 
 from langledger.entries import Entry, Location, history_page
-from langledger.operations import Operation, complete
+from langledger.operations import Operation, complete, own_run
 from langledger.redaction import Redactor
 from langledger.state import store
 from langledger.state.edits import Found
@@ -41,7 +39,6 @@ MAX_ATTEMPTS = 5
 """How often a batch is tried while the model cannot be reached; then it is passed over."""
 
 _MODES = ("structured", "json", "text")
-_HIDDEN = RunnableConfig(tags=[TAG_NOSTREAM, "langledger:state"], callbacks=[])
 
 ReadState = Callable[[Location], Operation[WorkingState]]
 
@@ -62,7 +59,7 @@ class Extractor:
     _modes: dict[int, int] = field(default_factory=dict[int, int])
 
     def ask(
-        self, model: BaseChatModel, messages: Sequence[BaseMessage]
+        self, model: BaseChatModel, messages: Sequence[BaseMessage], *, thread_id: str = ""
     ) -> Operation[list[Proposal] | None]:
         """Return a model's proposals; None where it answered nothing that can be read.
 
@@ -76,7 +73,7 @@ class Extractor:
         for mode in range(self._modes.get(id(model), 0), len(_MODES)):
             try:
                 asked = _in_mode(model, _MODES[mode])
-                answer = yield from complete(asked, messages, _HIDDEN)
+                answer = yield from complete(asked, messages, own_run("state", thread_id=thread_id))
             except Exception as error:  # noqa: BLE001 - a provider raises what it likes
                 trouble = error
                 continue
@@ -140,7 +137,7 @@ def _read(
     if batch.spoken.user or batch.spoken.agent:
         state = yield from read_state(location)
         try:
-            said = yield from _findings(extractor, batch, state)
+            said = yield from _findings(location.thread_id, extractor, batch, state)
         except Exception as error:  # noqa: BLE001 - a provider raises what it likes
             logger.warning("the state model failed: %s: %.200s", type(error).__name__, error)
             given_up = attempts + 1 >= MAX_ATTEMPTS
@@ -156,13 +153,18 @@ def _read(
     return said
 
 
-def _findings(extractor: Extractor, batch: _Batch, state: WorkingState) -> Operation[list[Said]]:
+def _findings(
+    thread_id: str, extractor: Extractor, batch: _Batch, state: WorkingState
+) -> Operation[list[Said]]:
     spoken = batch.spoken
-    proposals = yield from extractor.ask(extractor.model, questions_for(spoken, state))
+    questions = questions_for(spoken, state)
+    proposals = yield from extractor.ask(extractor.model, questions, thread_id=thread_id)
     sure = [p for p in proposals or () if p.sure]
     unsure = [p for p in proposals or () if not p.sure]
     if unsure and extractor.review_model is not None:
-        reviewed = yield from extractor.ask(extractor.review_model, review_for(spoken, unsure))
+        reviewed = yield from extractor.ask(
+            extractor.review_model, review_for(spoken, unsure), thread_id=thread_id
+        )
         sure += reviewed or []
     said: list[Said] = []
     for index, proposal in enumerate(sure):
