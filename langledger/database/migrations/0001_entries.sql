@@ -86,9 +86,11 @@ BEGIN
     messages := first.next_seq;
     others := first.next_value;
     -- Reading a row of a full page makes PostgreSQL clear it of dead versions (of drafts that became
-    -- messages) while new rows still go there.
+    -- messages) while new rows still go there. It is asked for in order, so that the primary key is
+    -- used: before a table is first analysed, PostgreSQL takes entry_digest to be as good.
     PERFORM FROM entry
-    WHERE tenant = p_tenant AND thread_key = p_thread_key AND seq = messages - 1 AND body IS NOT NULL;
+    WHERE tenant = p_tenant AND thread_key = p_thread_key AND seq < messages AND body IS NOT NULL
+    ORDER BY seq DESC LIMIT 1;
     FOR item IN
         SELECT * FROM unnest(p_kinds, p_digests, p_places, p_message_ids, p_roles, p_tokens,
                              p_metadata, p_bodies) WITH ORDINALITY
@@ -128,7 +130,8 @@ BEGIN
                 UPDATE entry e
                 SET kind = item.kind, message_id = item.message_id, tokens = item.tokens,
                     task_id = p_task_id, user_id = p_user_id, metadata = item.metadata
-                WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.seq = held.seq;
+                WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.digest = item.digest
+                  AND e.seq = held.seq;
             END IF;
         END IF;
         RETURN NEXT;

@@ -149,6 +149,9 @@ END $$;
 -- to find each of these delta channels stored whole. With p_checkpoint_ns null, those of any namespace
 -- that end last. p_have are the seqs that the reader has,
 -- learned under p_generation; null: it wants no entries.
+--
+-- Rows are asked for in order one by one, so that the primary key is used also while the tables were
+-- not analysed yet: a join would then read all there is of the thread.
 CREATE FUNCTION read_checkpoints(
     p_tenant text, p_thread_key uuid, p_generation bigint, p_have int8multirange,
     p_nss text[], p_ids bytea[], p_checkpoint_ns text, p_before bytea, p_limit integer,
@@ -209,9 +212,12 @@ BEGIN
     RETURN QUERY
     SELECT 'stretch', NULL::bigint, c.checkpoint_ns, c.first_id, c.last_id, c.log, NULL
     FROM unnest(v_nss, v_ids) AS w (checkpoint_ns, first_id)
-    JOIN checkpoint c
-      ON c.tenant = p_tenant AND c.thread_key = p_thread_key
-     AND c.checkpoint_ns = w.checkpoint_ns AND c.first_id = w.first_id
+    CROSS JOIN LATERAL (
+        SELECT * FROM checkpoint c
+        WHERE c.tenant = p_tenant AND c.thread_key = p_thread_key
+          AND c.checkpoint_ns = w.checkpoint_ns AND c.first_id = w.first_id
+        ORDER BY c.part
+    ) AS c
     ORDER BY c.first_id DESC, c.checkpoint_ns DESC, c.part;
 
     IF p_have IS NULL THEN
@@ -219,19 +225,25 @@ BEGIN
     END IF;
     SELECT range_agg(r.r) INTO v_wanted
     FROM unnest(v_nss, v_ids) AS w (checkpoint_ns, first_id)
-    JOIN checkpoint c
-      ON c.tenant = p_tenant AND c.thread_key = p_thread_key
-     AND c.checkpoint_ns = w.checkpoint_ns AND c.first_id = w.first_id,
-    unnest(c.refs) AS r (r);
+    CROSS JOIN LATERAL (
+        SELECT c.refs FROM checkpoint c
+        WHERE c.tenant = p_tenant AND c.thread_key = p_thread_key
+          AND c.checkpoint_ns = w.checkpoint_ns AND c.first_id = w.first_id
+        ORDER BY c.part
+    ) AS c
+    CROSS JOIN unnest(c.refs) AS r (r);
     IF v_generation = p_generation THEN
         v_wanted := v_wanted - p_have;
     END IF;
     RETURN QUERY
     SELECT 'entry', e.seq, e.kind, e.digest, NULL::bytea, e.body, e.message_id
     FROM unnest(v_wanted) AS r (r)
-    JOIN entry e
-      ON e.tenant = p_tenant AND e.thread_key = p_thread_key
-     AND e.seq >= lower(r.r) AND e.seq < upper(r.r);
+    CROSS JOIN LATERAL (
+        SELECT e.* FROM entry e
+        WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key
+          AND e.seq >= lower(r.r) AND e.seq < upper(r.r)
+        ORDER BY e.seq
+    ) AS e;
 END $$;
 
 -- Removes a thread's entries of these kinds that no checkpoint refers to; returns how many. Nothing of

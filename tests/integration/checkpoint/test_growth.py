@@ -15,10 +15,14 @@ from langledger import entries
 from langledger.checkpoint import LedgerSaver
 from langledger.database import Database
 from langledger.entries import Location
-from langledger.operations import run
+from langledger.operations import Batch, Query, run
 
 _SIZES = """
 SELECT sum(pg_column_size(refs)) AS refs, sum(octet_length(log)) AS log FROM {schema}.checkpoint
+"""
+
+_ROWS_READ = """
+SELECT sum(idx_tup_read)::int AS n FROM pg_stat_user_indexes WHERE relname IN ('entry', 'checkpoint')
 """
 
 
@@ -48,9 +52,9 @@ def config(thread_id: str = "thread") -> Any:
     return {"configurable": {"thread_id": thread_id}}
 
 
-def talk(graph: Any, turns: int, thread_id: str = "thread") -> Any:
+def talk(graph: Any, turns: int, thread_id: str = "thread", *, first: int = 0) -> Any:
     state: Any = None
-    for turn in range(turns):
+    for turn in range(first, first + turns):
         state = graph.invoke({"messages": [("user", f"turn {turn}")]}, config(thread_id))
     return state
 
@@ -67,6 +71,20 @@ def test_a_turn_takes_the_same_at_any_length(
     for what in ("refs", "log"):
         grown = [after[what] - before[what] for before, after in pairwise(sizes)]
         assert grown[2] < 1.2 * grown[0], f"{what} grew by {grown} bytes each 20 turns"
+
+
+def test_a_turn_reads_the_same_rows_at_any_length(dsn: str) -> None:
+    """Also before the tables are first analysed, when PostgreSQL knows no index to be better."""
+    with Database(dsn, max_size=1) as database:
+        graph = noted(LedgerSaver(database))
+        read = [0]
+        for first in (0, 20, 40):
+            talk(graph, 20, first=first)
+            # The one connection tells the server what it read, then asks.
+            database.execute(Batch([Query("SELECT pg_stat_force_next_flush()")]))
+            read += [row["n"] for row in database.execute(Batch([Query(_ROWS_READ)]))[0]]
+        grown = [after - before for before, after in pairwise(read)]
+        assert 0 < grown[2] < 1.2 * grown[0], f"rows read each 20 turns: {grown}"
 
 
 def test_values_outlive_pruning_and_a_copy_goes_on_from_them(
