@@ -16,7 +16,7 @@ from itertools import islice, product
 from typing import Any
 
 from langledger.state.argv import ASSIGNMENT, UNKNOWN, operands, option_values, unwrapped
-from langledger.state.kinds import command_kind
+from langledger.state.kinds import command_kind, hides_exit_code
 from langledger.state.known import Known
 from langledger.state.patch import is_patch, patch_changes
 from langledger.state.paths import clean_path, is_absolute, is_directory, resolve
@@ -57,12 +57,14 @@ class ShellEffects:
         changes: To files, in order.
         reads: Files it prints.
         kind: What it is for.
+        masked: Its exit code is that of a filter or an ``echo``, not of what it is for.
         cwd: Where it leaves the shell; None: where it was.
     """
 
     changes: list[PlannedChange] = field(default_factory=list[PlannedChange])
     reads: list[PlannedRead] = field(default_factory=list[PlannedRead])
     kind: CommandKind = "other"
+    masked: bool = False
     cwd: str | None = None
 
 
@@ -83,6 +85,7 @@ def shell_effects(
         changes=_distinct(run.changes)[-MAX_CHANGES:],
         reads=run.reads,
         kind=command_kind(run.invocations, changes=bool(run.changes)),
+        masked=hides_exit_code(scan(script)) and "pipefail" not in script,
         cwd=run.directory if run.directory != directory and not run.lost else None,
     )
 

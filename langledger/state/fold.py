@@ -168,6 +168,8 @@ class StateFold:
             failed=message.status == "error",
             reviewed=reviewed(message),
             shell=bool(call.command or call.polls),
+            kind=call.kind,
+            masked=call.masked,
             changes=bool(call.changes or call.steps),
             programs={change.program for change in call.changes},
             recorded=message.additional_kwargs.get("exit_code"),
@@ -235,7 +237,7 @@ class StateFold:
                 tool=call.tool,
                 args=call.args,
                 status=_settled(call, verdict) if verdict else "pending",
-                result=verdict.line if verdict else "",
+                result=_result_line(call, verdict),
                 source=call.source,
                 index=call.index,
             )
@@ -321,6 +323,12 @@ def _settled(call: PendingCall, verdict: Verdict) -> Outcome:
         return "running"
     unknown = shell and verdict.ended is None and verdict.status == "ok"
     return "ended" if unknown else verdict.status
+
+
+def _result_line(call: PendingCall, verdict: Verdict | None) -> str:
+    """Return what a result says on one line; how a file that was read begins tells nothing."""
+    only_read = call.reads and not call.command and verdict and verdict.status == "ok"
+    return "" if verdict is None or only_read else verdict.line
 
 
 def _happened(change: PlannedChange, call: PendingCall, verdict: Verdict) -> bool:

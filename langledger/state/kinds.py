@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from langledger.state.records import CommandKind
+from langledger.state.shell import Event
 
-__all__ = ["command_kind"]
+__all__ = ["command_kind", "hides_exit_code"]
 
 _RUNNER = r"(?:npm|pnpm|yarn|bun|deno|mise|just|task|make|rake|poe|hatch|cargo|go|mix|dotnet|swift)"
 _KINDS: tuple[tuple[CommandKind, re.Pattern[str]], ...] = (
@@ -24,7 +25,10 @@ _KINDS: tuple[tuple[CommandKind, re.Pattern[str]], ...] = (
     ),
     (
         "commit",
-        re.compile(r"git (?:-\S+ \S+ )*(?:commit|merge|cherry-pick|revert|tag|push)(?![\w-])"),
+        re.compile(
+            r"git (?:-\S+ \S+ )*(?:commit|merge|cherry-pick|revert|push"
+            r"|tag(?= (?!-[ln]|--))(?! *\Z))(?![\w-])"
+        ),
     ),
     (
         "lint",
@@ -59,6 +63,10 @@ _LOOKS = _words("""
     which type sed awk cut sort uniq tr jq yq diff cmp column xxd echo printf pwd cd true test [
     sleep env printenv date ps df uname whoami id hostname basename dirname realpath
 """)
+_FILTERS = _words("""
+    head tail grep egrep fgrep rg sed awk cut sort uniq wc cat tee less more tr jq yq nl column fold
+""")
+_SAYS = _words("echo printf true :")
 _FILE_TOOLS = _LOOKS | _words("cp mv rm touch mkdir rmdir tee ln chmod perl")
 _GIT_LOOKS = re.compile(
     r"git (?:-\S+ \S+ )*(?:status|diff|log|show|branch|blame|grep|ls-files|ls-tree|rev-parse"
@@ -85,3 +93,12 @@ def command_kind(invocations: Sequence[Sequence[str]], *, changes: bool) -> Comm
     if programs <= _LOOKS and not changes:
         return "inspect"
     return "edit" if programs <= _FILE_TOOLS else "other"
+
+
+def hides_exit_code(events: Sequence[Event]) -> bool:
+    """Whether a script's exit code is that of a filter or an ``echo`` behind its last command."""
+    commands = [event for event in events if not isinstance(event, str)]
+    if len(commands) < 2 or not commands[-1].words:
+        return False
+    program, connector = commands[-1].words[0].text, commands[-1].connector
+    return program in (_FILTERS if connector == "|" else _SAYS if connector in (";", "||") else ())

@@ -21,13 +21,16 @@ from langledger.state.records import (
 from langledger.state.text import one_line, printable
 
 __all__ = [
+    "brief_command_line",
     "command_line",
     "data",
+    "done_line",
     "file_line",
     "group_lines",
     "last_action_line",
     "marks",
     "moved_from",
+    "past_line",
     "path_text",
     "read_text",
     "references",
@@ -116,20 +119,30 @@ def file_line(path: str, record: FileRecord, *, details: bool) -> str:
     )
 
 
-def group_lines(files: Sequence[tuple[str, FileRecord]], *, marked: bool) -> list[str]:
-    """Return files by directory, one line a directory, each in the order given."""
+def group_lines(
+    files: Sequence[tuple[str, FileRecord]], *, marked: bool, cited: bool = False
+) -> list[str]:
+    """Return files by directory, one line a directory, each in the order given.
+
+    Args:
+        files: By path.
+        marked: With what was done to each.
+        cited: With where the changes of a directory come from.
+    """
     groups: dict[str, list[str]] = {}
+    sources: dict[str, set[int]] = {}
     for path, record in files:
         directory, name = posixpath.split(path)
         note = marks(record) if marked else ("deleted" if record.deleted else "")
         text = path_text(name) + (f" ({note})" if note else "")
         groups.setdefault(directory, []).append(text)
-    return [
-        f"- {path_text(directory.rstrip('/') + '/')}: {', '.join(names)}"
-        if directory
-        else f"- {', '.join(names)}"
-        for directory, names in groups.items()
-    ]
+        sources.setdefault(directory, set()).update(record.sources if cited else ())
+    lines: list[str] = []
+    for directory, names in groups.items():
+        told = f"{path_text(directory.rstrip('/') + '/')}: " if directory else ""
+        line = f"- {told}{', '.join(names)} {references(sorted(sources[directory]))}"
+        lines.append(line.rstrip())
+    return lines
 
 
 def last_action_line(action: LastAction) -> str:
@@ -154,22 +167,49 @@ def statement_line(statement: Statement) -> str:
     return f"{said} {references(statement.sources)}".rstrip()
 
 
+def done_line(step: TaskStep) -> str:
+    """Return the line of a finished step."""
+    at = step.completed if step.completed >= 0 else step.sources[-1]
+    return f"- done: {data(step.step, 100) or 'a step'} {references([at])}"
+
+
+def past_line(statement: Statement) -> str:
+    """Return the line of a statement that holds no longer."""
+    instead = f", now {statement.superseded_by}" if statement.superseded_by else ""
+    said = f"- no longer valid{instead}: {statement.id}: {data(statement.what, 100)}"
+    return f"{said} {references(statement.sources)}".rstrip()
+
+
 def command_line(command: CommandRecord) -> str:
     """Return the line of a command with how it ended last, as far as that is known."""
-    words: list[str] = []
-    if command.running:
-        words.append("still running")
-    elif command.ok is not None:
-        words.append("ok" if command.ok else "failed")
-    if command.ok is False and command.exit_code:
-        words.append(f"exit {command.exit_code}")
+    words = _ending(command)
     if command.runs > 1:
         words.append(f"run {command.runs} times")
     ended = f" {', '.join(words)}" if words else ""
     outcome = f": {data(command.outcome, 100)}" if command.outcome else ""
-    shown = data(command.command, 140).replace("`", "'")
     told = [command.told[0]] if command.told > command.position else []
-    return f"- `{shown}`{ended}{outcome} {references([command.sources[-1], *told])}"
+    source = references([command.sources[-1], *told])
+    return f"- {_shown(command, 140)}{ended}{outcome} {source}"
+
+
+def brief_command_line(command: CommandRecord) -> str:
+    """Return the line of a command without what it said."""
+    words = ["", *_ending(command)]
+    return f"- {_shown(command, 100)}{' '.join(words)} {references(command.sources[-1:])}"
+
+
+def _ending(command: CommandRecord) -> list[str]:
+    if command.running:
+        return ["still running"]
+    if command.ok is None:
+        return []
+    code = [f"exit {command.exit_code}"] if command.ok is False and command.exit_code else []
+    return ["ok" if command.ok else "failed", *code]
+
+
+def _shown(command: CommandRecord, limit: int) -> str:
+    shown = data(command.command, limit).replace("`", "'")
+    return f"`{shown}`"
 
 
 def read_text(path: str, record: ReadRecord) -> str:

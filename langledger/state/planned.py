@@ -98,6 +98,7 @@ class PendingCall(Record):
         replaces_steps: ``steps`` is the whole list.
         command: The shell command, on one line.
         kind: What the shell command is for.
+        masked: Its exit code will be that of a filter behind it.
         polls: The commands left running earlier that it asks for.
         cwd: The directory in which the shell will be left.
         shell_cwd: Where the shell stood when the call was made.
@@ -118,6 +119,7 @@ class PendingCall(Record):
     replaces_steps: bool = False
     command: str = ""
     kind: CommandKind = "other"
+    masked: bool = False
     polls: tuple[PolledRun, ...] = ()
     cwd: str | None = None
     shell_cwd: str | None = None

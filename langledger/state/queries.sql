@@ -26,15 +26,19 @@ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
   AND number <> ALL(%(merged)s::bigint[])
 ORDER BY number
 
+-- name: ready
+-- Makes the row that a claim is noted in, where there is a thread.
+INSERT INTO {schema}.state_head (tenant, thread_key, scope)
+SELECT tenant, thread_key, %(scope)s
+FROM {schema}.thread WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+ON CONFLICT (tenant, thread_key, scope) DO NOTHING
+
 -- name: claim
 -- Takes the right to read on, where nobody else has it; returns from where.
-INSERT INTO {schema}.state_head (tenant, thread_key, scope, claim, claimed_till)
-SELECT tenant, thread_key, %(scope)s, %(claim)s, clock_timestamp() + %(seconds)s * interval '1 second'
-FROM {schema}.thread WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
-ON CONFLICT (tenant, thread_key, scope) DO UPDATE
-    SET claim = excluded.claim, claimed_till = excluded.claimed_till
-    WHERE state_head.claim IS NULL OR state_head.claimed_till < clock_timestamp()
-       OR state_head.claim = excluded.claim
+UPDATE {schema}.state_head
+SET claim = %(claim)s, claimed_till = statement_timestamp() + %(seconds)s * interval '1 second'
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
+  AND (claim IS NULL OR claimed_till < statement_timestamp() OR claim = %(claim)s)
 RETURNING extracted, attempts
 
 -- name: advance
@@ -75,19 +79,28 @@ FROM given g, {schema}.thread t
 WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_key)s
 ON CONFLICT (tenant, thread_key, scope, task_id, kind, record_id) DO UPDATE
     SET project = excluded.project, status = excluded.status, what = excluded.what,
-        why = excluded.why, sources = excluded.sources, updated_at = now()
+        why = excluded.why, sources = excluded.sources, updated_at = excluded.updated_at
     WHERE (state_record.project, state_record.status, state_record.what, state_record.why,
            state_record.sources)
        IS DISTINCT FROM (excluded.project, excluded.status, excluded.what, excluded.why,
                          excluded.sources)
 
 -- name: published
-SELECT project, thread_id, scope, task_id, kind, record_id, status, what, why, sources, updated_at
-FROM {schema}.working_state
-WHERE tenant = %(tenant)s AND project IS NOT NULL
-  AND (%(project)s::text IS NULL OR project = %(project)s)
-  AND (%(kind)s::text IS NULL OR kind = %(kind)s)
-  AND (%(thread_id)s::text IS NULL OR thread_id = %(thread_id)s)
+-- As the view working_state has it, the tenant named in each table.
+SELECT r.project, t.thread_id, r.scope, nullif(r.task_id, '') AS task_id, r.kind, r.record_id, r.status,
+       r.what, r.why, r.sources, r.updated_at
+FROM {schema}.state_record r
+JOIN {schema}.thread t ON t.tenant = %(tenant)s AND t.thread_key = r.thread_key
+WHERE r.tenant = %(tenant)s AND r.project <> ''
+  AND (%(project)s::text IS NULL OR r.project = %(project)s)
+  AND (%(kind)s::text IS NULL OR r.kind = %(kind)s)
+  AND (%(thread_id)s::text IS NULL OR t.thread_id = %(thread_id)s)
+UNION ALL
+SELECT p.project, NULL, NULL, NULL, p.kind, p.record_id, p.status, p.what, p.why, '{}', p.updated_at
+FROM {schema}.project_record p
+WHERE p.tenant = %(tenant)s AND %(thread_id)s::text IS NULL
+  AND (%(project)s::text IS NULL OR p.project = %(project)s)
+  AND (%(kind)s::text IS NULL OR p.kind = %(kind)s)
 ORDER BY updated_at DESC, project, thread_id, kind, record_id
 LIMIT %(limit)s
 
@@ -102,4 +115,27 @@ INSERT INTO {schema}.project_record (tenant, project, record_id, kind, what, why
 VALUES (%(tenant)s, %(project)s, %(record_id)s, %(kind)s, %(what)s, %(why)s, %(status)s)
 ON CONFLICT (tenant, project, record_id) DO UPDATE
     SET kind = excluded.kind, what = excluded.what, why = excluded.why, status = excluded.status,
-        updated_at = now()
+        updated_at = excluded.updated_at
+
+-- name: kept
+SELECT seen, body FROM {schema}.state_fold
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
+  AND maker = %(maker)s AND seen > %(after)s
+  AND seen <= coalesce(%(until)s::bigint, 9223372036854775807)
+ORDER BY seen DESC
+LIMIT 1
+
+-- name: keep
+-- Waits for whoever forgets entries of the thread, and then does nothing.
+INSERT INTO {schema}.state_fold (tenant, thread_key, scope, seen, maker, body)
+SELECT t.tenant, t.thread_key, %(scope)s, %(seen)s, %(maker)s, %(body)s
+FROM {schema}.thread t
+WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_key)s AND t.generation = %(generation)s
+FOR KEY SHARE
+ON CONFLICT (tenant, thread_key, scope, seen) DO UPDATE
+    SET maker = excluded.maker, body = excluded.body
+
+-- name: extent
+-- The thread's newest entry, and what changes when entries are forgotten.
+SELECT next_seq - 1 AS newest, generation FROM {schema}.thread
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s

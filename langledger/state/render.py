@@ -8,37 +8,39 @@ counter give the same bytes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from langledger.state.lines import (
-    command_line,
     data,
+    done_line,
     file_line,
     group_lines,
     last_action_line,
     moved_from,
+    past_line,
     read_text,
     references,
     statement_line,
     step_line,
 )
+from langledger.state.paths import is_within
 from langledger.state.records import (
-    CommandRecord,
     FileRecord,
-    Position,
     Statement,
     TaskStep,
     WorkingState,
 )
+from langledger.state.runlines import command_lines
 
 __all__ = ["BRIDGE", "render_state"]
 
 BRIDGE = "These changes are already made; do not make them again."
 """The line that turns the list of files from background into a constraint."""
 
-SCRATCH = "Outside the project, in temporary directories"
+SCRATCH = "Outside the project, in temporary directories or inside .git"
 """The line above the files that are no changes to the project."""
 
 FILES_SHARE = 0.65
@@ -51,15 +53,15 @@ _SCRATCH = (
     "/var/folders/",
     "/private/var/folders/",
 )
-_KEY_KINDS = ("test", "build", "lint", "commit")
-_MAX_OF_KIND = 3
-_MAX_OTHER_COMMANDS = 5
+_INSIDE_GIT = re.compile(r"(?:\A|/)\.git/")
+_MAX_DONE = 30
+_NEWEST_DONE = 8
+_MAX_PAST = 4
 _MAX_READ_LINES = 8
 _MAX_STATEMENTS = 20
 _MAX_FIRST = 8
 _MAX_OTHER_TASKS = 5
 _READS_IN_LINE = 6
-_HEADINGS = ("test", "build", "lint", "commit", "other")
 
 Count: TypeAlias = Callable[[str], int]
 Files: TypeAlias = Sequence[tuple[str, FileRecord]]
@@ -156,11 +158,13 @@ def _files_part(files: Files, room: int, count: Count, lookup: str) -> list[str]
     def fits(lines: list[str]) -> bool:
         return count("\n".join(lines)) <= room
 
-    standing = _without_moved(files)
-    plain = [file_line(path, record, details=False) for path, record in standing]
-    free = room - count("\n".join(_framed(standing, plain)))
+    standing = _standing(files)
+    own, others = _parted(standing)
+    plain = [file_line(path, record, details=False) for path, record in own]
+    apart = group_lines(others, marked=True, cited=True)
+    free = room - count("\n".join(_framed(standing, plain + apart)))
     if free >= 0:
-        return _framed(standing, _detailed(standing, plain, free, count))
+        return _framed(standing, _detailed(own, plain, free, count) + apart)
     for shown, marked in ((standing, True), (files, False)):
         project, scratch = _parted(shown)
         grouped = group_lines(project, marked=marked)
@@ -181,19 +185,26 @@ def _framed(files: Files, lines: list[str], *, at: int | None = None) -> list[st
 
 def _parted(files: Files) -> tuple[Files, Files]:
     """Return the project's files and the scratch files; what is all there is counts as its own."""
-    project = [item for item in files if not item[0].startswith(_SCRATCH)]
-    scratch = [item for item in files if item[0].startswith(_SCRATCH)]
+    project = [item for item in files if not _is_scratch(item[0])]
+    scratch = [item for item in files if _is_scratch(item[0])]
     return (project, scratch) if project else (scratch, [])
 
 
-def _without_moved(files: Files) -> Files:
-    """Leave out what was moved where the new path's line tells from where."""
+def _is_scratch(path: str) -> bool:
+    return path.startswith(_SCRATCH) or _INSIDE_GIT.search(path) is not None
+
+
+def _standing(files: Files) -> Files:
+    """Leave out what was moved where the new path's line tells it, and directories made anew."""
     told = {(moved_from(record), path) for path, record in files}
-    return [
-        (path, record)
-        for path, record in files
-        if not (record.deleted and (path, record.actions[-1].other) in told)
-    ]
+    gone = [item for item in files if item[1].deleted]
+    there = [path for path, record in files if not record.deleted]
+    left_out = {
+        path
+        for path, record in gone
+        if (path, record.actions[-1].other) in told or any(is_within(p, path) for p in there)
+    }
+    return [item for item in files if item[0] not in left_out]
 
 
 def _detailed(files: Files, plain: list[str], room: int, count: Count) -> list[str]:
@@ -234,7 +245,7 @@ def _ranked(files: Mapping[str, FileRecord]) -> Files:
         path, record = item
         weight = 2 if record.created and record.deleted else record.last_action == "restore"
         newest = record.actions[-1].source
-        return path.startswith(_SCRATCH), int(weight), -newest, -len(record.actions), path
+        return _is_scratch(path), int(weight), -newest, -len(record.actions), path
 
     return sorted(files.items(), key=rank)
 
@@ -245,12 +256,11 @@ def _sections(state: WorkingState) -> list[_Section]:
         last.add(0, [last_action_line(state.last_action)])
     steps = _Section("## Steps")
     steps.add(1, map(step_line, _open_steps(state.task_progress)))
-    steps.add(5, _done_steps(state.task_progress))
+    _add_done(steps, state.task_progress)
     commands = _Section("## Commands")
-    for priority, found in _commands(state.commands.values()):
-        commands.add(priority, map(command_line, found))
+    commands.lines.extend(command_lines(state.commands.values()))
     reads = _Section("## Files read")
-    reads.add(8, _reads(state))
+    reads.add(9, _reads(state))
     others = _Section("## Other tasks of this conversation, not part of this one")
     others.add(7, _other_tasks(state))
     return [
@@ -272,18 +282,14 @@ def _open_steps(steps: Sequence[TaskStep]) -> list[TaskStep]:
     return doing + [step for step in listed if step.status == "pending"]
 
 
-def _done_steps(steps: Sequence[TaskStep]) -> list[str]:
+def _add_done(section: _Section, steps: Sequence[TaskStep]) -> None:
+    """Add the finished steps, the newest first; of many, how many there are."""
     done = [step for step in steps if step.status == "completed"]
-    if not done:
-        return []
-    sources = sorted({_completed_at(step) for step in done})
-    newest = max(done, key=lambda step: (step.completed, step.order, step.position))
-    noun = "step" if len(done) == 1 else "steps"
-    return [f"- done: {len(done)} {noun}, last: {data(newest.step, 80)} {references(sources)}"]
-
-
-def _completed_at(step: TaskStep) -> int:
-    return step.completed if step.completed >= 0 else step.sources[-1]
+    newest = sorted(done, key=lambda s: (s.completed, s.order, s.position), reverse=True)
+    if len(done) > _NEWEST_DONE:
+        section.add(1, [f"- done so far: {len(done)} of {len(done) + len(_open_steps(steps))}"])
+    section.add(3, map(done_line, newest[:_NEWEST_DONE]))
+    section.add(5, map(done_line, newest[_NEWEST_DONE:_MAX_DONE]))
 
 
 def _statements(heading: str, priority: int, statements: Sequence[Statement]) -> _Section:
@@ -296,26 +302,15 @@ def _statements(heading: str, priority: int, statements: Sequence[Statement]) ->
     section.add(priority, map(statement_line, newer))
     if len(holding) > len(newest):
         section.add(7, [f"- and {len(holding) - len(newest)} older ones"])
-    past = [s for s in statements if s.status != "active" and not s.archived]
-    if past:
-        sources = sorted({source for statement in past for source in statement.sources})
-        section.add(7, [f"- no longer valid: {len(past)} {references(sources)}"])
+    section.add(7, map(past_line, _past(statements)))
     return section
 
 
-def _commands(commands: Iterable[CommandRecord]) -> list[tuple[int, list[CommandRecord]]]:
-    """Return the newest commands of each kind that is worth telling, with their priority."""
-
-    def newest(command: CommandRecord) -> tuple[Position, str]:
-        return command.position, command.command
-
-    ranked = sorted(commands, key=newest, reverse=True)
-    found: list[tuple[int, list[CommandRecord]]] = []
-    for kind in _HEADINGS:
-        limit = _MAX_OTHER_COMMANDS if kind == "other" else _MAX_OF_KIND
-        same = [command for command in ranked if command.kind == kind][:limit]
-        found.append((4 if kind in _KEY_KINDS else 7, same))
-    return found
+def _past(statements: Sequence[Statement]) -> list[Statement]:
+    """Return the newest of those that hold no longer; a question without answer is no loss."""
+    past = [s for s in statements if s.status != "active" and not s.archived]
+    past = [s for s in past if not s.id.startswith("q")]
+    return sorted(past, key=lambda s: (s.position, s.id))[-_MAX_PAST:]
 
 
 def _other_tasks(state: WorkingState) -> list[str]:
@@ -340,7 +335,7 @@ def _other_tasks(state: WorkingState) -> list[str]:
 def _reads(state: WorkingState) -> list[str]:
     """Return the files that were read and not changed, newest first, several to a line."""
     reads = sorted(
-        (item for item in state.files_read.items() if item[0] not in state.files_touched),
+        (i for i in state.files_read.items() if i[0] not in state.files_touched and i[0] != "."),
         key=lambda item: (-item[1].source, -item[1].index, item[0]),
     )
     texts = [read_text(path, record) for path, record in reads]

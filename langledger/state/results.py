@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from langledger.state.background import handles_of_result, says_running
 from langledger.state.interventions import kept_from_running
-from langledger.state.records import Outcome
+from langledger.state.records import CommandKind, Outcome
 from langledger.state.text import one_line
 
 __all__ = ["Verdict", "judge", "opened_file"]
@@ -74,7 +74,27 @@ _FRAME = re.compile(
     r"|process group pgid:|background pids:|command (?:is )?running in background|session_id\W"
     r"|process running with"
     r"|\{\"chunk_id\":|</?(?:retrieval_)?status>|<(?:exit_code|task_id|task_type|timestamp)>"
-    r"|</?std(?:out|err)>\s*$)",
+    r"|</?std(?:out|err)>\s*$|\(bash completed with|\[this command modified \d+ files?\b"
+    r"|\[[\w:-]+\] \$ |> [\w@]|\W*$)",  # a task runner's echo of what it runs; brackets and rules
+    re.IGNORECASE,
+)
+_GLUED = re.compile(r"\[Python Interpreter: .*", re.DOTALL)
+# What stands before the output where a log of a session repeats the call.
+_ECHO = re.compile(r"\A[^\n`]{0,200}\n\n`[^\n]*`[ \t]*(?:\n+|\Z)")
+# The lines by which tests, checks, builds and commits tell how they ended, and the bad ones.
+_SUMMARY = re.compile(
+    r"(?:^|\W)\d+ (?:passed|failed|errors?|failures?|problems?|issues?)\b|^test result:"
+    r"|^\s*tests?:? +\d"
+    r"|^(?:FAILED|FAIL|PASS|OK)\b|^ok\s+\S|all checks passed|success: no issues"
+    r"|build (?:succeeded|successful|failed)",
+    re.IGNORECASE,
+)
+_COMMITTED = re.compile(r"^\[[\w./@-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\] ")
+_PUSHED = re.compile(r"^\s*[+* ]*(?:[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,}|\[new \w+\])\s+\S+ -> ")
+_BAD = re.compile(
+    r"(?:^|\W)(?!0 )\d+ (?:failed|errors?|failures?|problems?|issues)\b|^(?:FAILED|FAIL|--- FAIL)\b"
+    r"|^\s*(?:\S+: )?(?:fatal )?error(?:\[\w+\])?:|^test result: FAILED|build failed"
+    r"|^\S+:\d+:\d+: |\[rejected\]|^nothing to commit",
     re.IGNORECASE,
 )
 
@@ -110,6 +130,8 @@ def judge(
     failed: bool,
     reviewed: bool = False,
     shell: bool = False,
+    kind: CommandKind = "other",
+    masked: bool = False,
     changes: bool = False,
     programs: Collection[str] = frozenset(),
     recorded: object = None,
@@ -121,16 +143,19 @@ def judge(
         failed: The message says that it is an error.
         reviewed: The message is a reviewer's, who did not let the call run.
         shell: It was a shell command, whose output says what it likes.
+        kind: What the shell command is for.
+        masked: Its exit code is that of a filter behind it, as in ``make | tail``.
         changes: It was to change something, so that the text tells whether it did; the text
             of a call that reads or searches is what was found.
         programs: The programs whose complaints are looked for.
         recorded: The exit code, where the message carries it beside the text.
     """
+    text = _ECHO.sub("", text, count=1) if shell else text
     head, tail = text[:MAX_TEXT], text[-MAX_TEXT // 10 :]
     start = head[:600].lstrip()
     kept = "refused" if reviewed else kept_from_running(start, failed=failed, shell=shell)
     if kept is not None:
-        return Verdict(status=kept, ran=False, line=_line(head, tail, shell=False, ok=False))
+        return Verdict(status=kept, ran=False, line=_first_line(head))
     code = _exit_code(start, tail, recorded) if shell else None
     handles = handles_of_result(start, tail) if shell and code is None else ()
     running = bool(handles) or (shell and code is None and says_running(start))
@@ -139,11 +164,15 @@ def judge(
     else:
         said = _says_failed(head) if changes else _ERROR.match(head) is not None
         wrong = failed or said
+    open_ended = running or (code is None and _STILL_OPEN.match(start) is not None)
+    ended = None if open_ended else not wrong
+    if ended and masked:
+        ended = _ended_by_words(tail, kind)
     return Verdict(
         status="failed" if wrong else "ok",
-        ended=None if running or (code is None and _STILL_OPEN.match(start)) else not wrong,
+        ended=ended,
         exit_code=code,
-        line=_line(head, tail, shell=shell, ok=not wrong),
+        line=_last_line(tail, kind, ok=ended is not False) if shell else _first_line(head),
         complaints=_complaints(head + "\n" + tail, programs),
         running=running,
         handles=handles,
@@ -173,18 +202,48 @@ def _says_failed(head: str) -> bool:
     return _FAILED_WITHIN.search(first[:400]) is not None
 
 
-def _line(head: str, tail: str, *, shell: bool, ok: bool) -> str:
-    """Return the one line that tells most: of a program the last, of a failure the trouble."""
-    lines = [line for line in (tail if shell else head).splitlines() if line.strip()]
-    telling = [line for line in lines if not _FRAME.match(line)]
-    if not telling:
+def _ended_by_words(tail: str, kind: CommandKind) -> bool | None:
+    """Return how a command ended whose exit code is lost; None where its words do not tell."""
+    if kind not in ("test", "build", "lint", "commit"):
+        return None
+    lines = tail.splitlines()
+    if any(_BAD.search(line) for line in lines):
+        return False
+    telling = (_SUMMARY, _COMMITTED, _PUSHED)
+    return True if any(p.search(line) for line in lines for p in telling) else None
+
+
+def _first_line(head: str) -> str:
+    return _told(_telling(head), 0)
+
+
+def _last_line(tail: str, kind: CommandKind, *, ok: bool) -> str:
+    """Return the line of a program's output that tells most: of a failure the trouble."""
+    lines = _telling(tail)
+    checks = kind in ("test", "build", "lint")
+    wanted: tuple[re.Pattern[str], ...] = (_SUMMARY,) if checks else ()
+    if not ok:
+        wanted = (_BAD, _TROUBLE) if checks else (_TROUBLE,)
+    elif kind == "commit":
+        wanted = (_COMMITTED, _PUSHED)
+    for pattern in wanted:
+        found = [at for at, line in enumerate(lines) if pattern.search(line)]
+        if found:
+            return _told(lines, found[-1])
+    return _told(lines, len(lines) - 1)
+
+
+def _telling(text: str) -> list[str]:
+    return [line for line in _GLUED.sub("", text).splitlines() if not _FRAME.match(line)]
+
+
+def _told(lines: list[str], at: int) -> str:
+    """Return a line; where it only labels what follows, with the next one."""
+    if not lines:
         return ""
-    at = len(telling) - 1 if shell else 0
-    if shell and not ok:
-        at = next((n for n in range(at, -1, -1) if _TROUBLE.search(telling[n])), at)
-    line = telling[at]
+    line = lines[at]
     is_label = len(line) <= _LONGEST_LABEL and _LABEL.match(line) is not None
-    reason = telling[at : at + 2] if is_label else [line]
+    reason = lines[at : at + 2] if is_label else [line]
     return one_line(" ".join(line.strip() for line in reason))
 
 

@@ -95,8 +95,10 @@ def claim(location: Location, token: UUID, *, seconds: int) -> Operation[tuple[i
         The entry read last, and how often what follows it was tried; None where somebody else
         is reading.
     """
-    rows = yield from fetch(
-        _queries["claim"], **location.keys, scope=location.scope, claim=token, seconds=seconds
+    at = {**location.keys, "scope": location.scope}
+    claim = {**at, "claim": token, "seconds": seconds}
+    _, rows = yield from fetch_all(
+        Query(_queries["ready"], at), Query(_queries["claim"], claim)
     )
     return (rows[0]["extracted"], rows[0]["attempts"]) if rows else None
 

@@ -263,7 +263,7 @@ class _Plan:
         before = self.found.get("command")  # of a script that runs several
         line = script_line(script, MAX_COMMAND)
         if before is None or effects.kind in _TELLING_KINDS:
-            self.found["kind"] = effects.kind
+            self.found |= {"kind": effects.kind, "masked": effects.masked}
         self.found |= {
             "reads": (*self.found.get("reads", ()), *effects.reads),
             "command": line if before is None else one_line(f"{before}; {line}", MAX_COMMAND),

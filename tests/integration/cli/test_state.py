@@ -33,7 +33,7 @@ def test_a_thread_named_like_a_command_is_shown(call: Call, thread: str) -> None
     code, out, _ = call("state", "show", thread)
     assert code == 0
     assert "- d1: Let's use Postgres — we run it. [#1]" in out
-    assert "- no longer valid: 1 [#1, #3]" in out
+    assert "- no longer valid: c1: Never push to main. [#1, #3]" in out
 
 
 def test_the_difference_since_an_entry(call: Call, thread: str) -> None:

@@ -136,3 +136,53 @@ def test_a_script_of_several_commands_records_them_all():
     script = 'tools.exec_command({cmd:"cargo test"}); tools.exec_command({cmd:"ls src"})'
     (command,) = after("exec", {"input": script}, "Script completed\nOutput:\n").commands.values()
     assert (command.command, command.kind) == ("cargo test; ls src", "test")
+
+
+OUTCOMES = [
+    # the exit code is the filter's: only the words tell, where they do
+    ("go build . 2>&1 | head -30", "a.go:8:1: undefined: x", False, "a.go:8:1: undefined: x"),
+    ("pytest -q | tail -5", "....\n7 passed in 1.2s", True, "7 passed in 1.2s"),
+    ("pytest -q | tail -5", "1 failed, 6 passed in 1.2s", False, "1 failed, 6 passed in 1.2s"),
+    ("pytest -q; echo done", "done", None, "done"),
+    ("./deploy.sh | tail -1", "error: no host", None, "error: no host"),
+    ("set -o pipefail; make | tail -1", "linked", True, "linked"),
+    ("cat a.log && make", "linked", True, "linked"),
+    # the line that tells most
+    ("npm run check", "> app@1 check\n> tsc --noEmit\n", True, ""),
+    ("git commit -m x", "[main 0a1b2c3] x\n create mode 100644 a", True, "[main 0a1b2c3] x"),
+    ("npm test", " Tests  8 passed (8)\n Duration  62.96s", True, "Tests 8 passed (8)"),
+    ("black a", "1 file done\n[This command modified 1 file you've read]", True, "1 file done"),
+    ("curl x", '{\n "id": 7\n}\n', True, '"id": 7'),
+    ("python a.py", "no\n[Python Interpreter: /opt/py]", True, "no"),
+    ("make", "Check compilation\n\n`make`\n\n```text\nlinked\n```", True, "linked"),
+    ("make", "Check compilation\n\n`make`", True, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "output", "ok", "outcome"), OUTCOMES)
+def test_how_a_command_ended_is_told_by_what_its_output_and_its_exit_code_can_tell(
+    command: str, output: str, ok: bool | None, outcome: str
+):
+    (record,) = after("Bash", {"command": command}, output).commands.values()
+    assert (record.ok, record.outcome) == (ok, outcome)
+
+
+def test_a_call_refused_in_the_log_of_a_host_that_repeats_it_has_no_outcome():
+    text = "Run it\n\n`make x`\n\n```text\nThe user doesn't want to proceed with this tool use."
+    state = after("Bash", {"command": "make x"}, text)
+    assert state.last_action is not None
+    assert (state.last_action.status, state.commands) == ("refused", {})
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("git tag v1", "commit"),
+        ("git tag", "other"),
+        ("git tag --sort=-v:refname | head", "other"),
+        ("git tag -l", "other"),
+    ],
+)
+def test_tags_are_made_by_name(command: str, kind: str):
+    (record,) = after("Bash", {"command": command}).commands.values()
+    assert record.kind == kind

@@ -90,11 +90,12 @@ These changes are already made; do not make them again.
 ## Steps
 - fix login (in progress) [#7]
 - write tests [#2]
-- done: 2 steps, last: read the code [#2, #4]
+- done: read the code [#4]
+- done: look around [#2]
 
 ## Decisions
 - d1: use argon2 — bcrypt cuts at 72 bytes [#11]
-- no longer valid: 1 [#6]
+- no longer valid, now d1: d2: bcrypt [#6]
 
 ## Conventions
 - c1: never use npm [#1]
@@ -115,6 +116,77 @@ These changes are already made; do not make them again.
 
 def test_the_whole_state_in_its_fixed_order():
     assert render_state(FULL, max_tokens=2000, count=count_text) == EXPECTED
+
+
+def ran(command: str, source: int, **fields: object) -> CommandRecord:
+    return CommandRecord.model_validate({"command": command, "sources": (source,), **fields})
+
+
+def command_part(*records: CommandRecord) -> list[str]:
+    state = WorkingState(commands={record.command: record for record in records})
+    return render_state(state, max_tokens=3000, count=count_text).splitlines()[1:]
+
+
+def test_variants_of_a_command_are_one_line_with_the_newest_outcome():
+    assert command_part(
+        ran("pytest -q 2>&1 | tail -3", 9, kind="test", ok=True, outcome="7 passed"),
+        ran("cd /repo && pytest -q | head -50", 4, kind="test", ok=False, outcome="1 failed"),
+        ran("CI=1 pytest -q", 2, kind="test", ok=False, runs=3),
+        ran("pytest -q tests/a.py", 1, kind="test", ok=True),
+    ) == [
+        "- `pytest -q 2>&1 | tail -3` ok, run 5 times: 7 passed [#9]",
+        "- `pytest -q tests/a.py` ok [#1]",
+    ]
+
+
+def test_earlier_commits_are_told_by_their_subjects_and_older_runs_without_outcome():
+    commits = [
+        ran(f'git commit -m "s{n}"', n, kind="commit", outcome=f"[main 123456{n}] s{n}")
+        for n in range(1, 4)
+    ]
+    builds = [ran(f"make p{n}", 10 + n, kind="build", ok=n != 1, outcome="x") for n in range(1, 6)]
+    assert command_part(*commits, *builds) == [
+        "- `make p5` ok: x [#15]",
+        "- `make p4` ok: x [#14]",
+        "- `make p3` ok: x [#13]",
+        "- `make p2` ok [#12]",
+        "- `make p1` failed [#11]",
+        '- `git commit -m "s3"`: [main 1234563] s3 [#3]',
+        "- committed [main 1234562] s2 [#2]",
+        "- committed [main 1234561] s1 [#1]",
+    ]
+
+
+def test_finished_steps_are_all_named_the_newest_first_and_counted_where_they_are_many():
+    steps = [
+        TaskStep(step=f"step {n}", status="completed", completed=n, sources=(n,)) for n in range(12)
+    ]
+    state = WorkingState(task_progress=[*steps, TaskStep(step="open", sources=(3,))])
+    lines = render_state(state, max_tokens=1500, count=count_text).splitlines()
+    assert lines[:4] == [
+        "## Steps",
+        "- open [#3]",
+        "- done so far: 12 of 13",
+        "- done: step 11 [#11]",
+    ]
+    assert sum(line.startswith("- done: step") for line in lines) == 12
+    short = render_state(state, max_tokens=60, count=count_text).splitlines()
+    assert short[:3] == lines[:3]
+
+
+def test_a_directory_made_anew_is_not_called_deleted_and_git_itself_is_no_part_of_the_project():
+    files = {
+        "build": record("delete", source=3),
+        "build/a.txt": record("write", source=4),
+        ".git/index.lock": record("delete", source=5),
+    }
+    assert files_part(WorkingState(files_touched=files)) == [
+        "## Files already changed (1)",
+        "- build/a.txt (written) [#4]",
+        "Outside the project, in temporary directories or inside .git (1):",
+        "- .git/: index.lock (deleted) [#5]",
+        BRIDGE,
+    ]
 
 
 def test_forty_five_files_fit_easily_with_what_changed():
@@ -208,9 +280,9 @@ def test_scratch_files_stand_after_the_projects_under_their_own_heading():
     assert files_part(WorkingState(files_touched=files)) == [
         "## Files already changed (1)",
         "- src/a.py [#1]",
-        "Outside the project, in temporary directories (2):",
-        "- /tmp/notes.md (written) [#9]",
-        "- /var/folders/x/y.py (new) [#8]",
+        "Outside the project, in temporary directories or inside .git (2):",
+        "- /tmp/: notes.md (written) [#9]",
+        "- /var/folders/x/: y.py (new) [#8]",
         BRIDGE,
     ]
 

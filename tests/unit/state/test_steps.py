@@ -104,24 +104,24 @@ def todos(*statuses: str) -> dict[str, Any]:
     return {"todos": [{"content": f"step {n}", "status": s} for n, s in enumerate(statuses)]}
 
 
-def done_line(state: WorkingState) -> str:
+def done_lines(state: WorkingState) -> list[str]:
     text = render_state(state, max_tokens=500, count=len)
-    return next(line for line in text.splitlines() if line.startswith("- done:"))
+    return [line for line in text.splitlines() if line.startswith("- done:")]
 
 
-def test_the_step_completed_last_is_told_not_the_one_that_stands_first():
+def test_the_step_completed_last_is_told_first_whichever_stands_first():
     state = run(
         ("TodoWrite", todos("in_progress", "pending", "pending"), "ok"),
-        ("TodoWrite", todos("completed", "in_progress", "pending"), "ok"),
+        ("TodoWrite", todos("in_progress", "completed", "pending"), "ok"),
         ("TodoWrite", todos("completed", "completed", "in_progress"), "ok"),
         ("TodoWrite", todos("completed", "completed", "pending"), "ok"),
     )
-    assert done_line(state) == "- done: 2 steps, last: step 1 [#2, #4]"
+    assert done_lines(state) == ["- done: step 0 [#4]", "- done: step 1 [#2]"]
 
 
-def test_of_steps_completed_by_one_update_the_last_on_the_list_is_told():
+def test_of_steps_completed_by_one_update_the_last_on_the_list_is_told_first():
     state = run(("TodoWrite", todos("completed", "completed", "pending"), "ok"))
-    assert done_line(state) == "- done: 2 steps, last: step 1 [#0]"
+    assert done_lines(state) == ["- done: step 1 [#0]", "- done: step 0 [#0]"]
 
 
 def test_a_step_reopened_and_completed_again_was_completed_then():
@@ -130,4 +130,4 @@ def test_a_step_reopened_and_completed_again_was_completed_then():
         ("TodoWrite", todos("in_progress", "completed"), "ok"),
         ("TodoWrite", todos("completed", "completed"), "ok"),
     )
-    assert done_line(state) == "- done: 2 steps, last: step 0 [#0, #4]"
+    assert done_lines(state) == ["- done: step 0 [#4]", "- done: step 1 [#0]"]
