@@ -22,7 +22,8 @@ SELECT sum(pg_column_size(refs)) AS refs, sum(octet_length(log)) AS log FROM {sc
 """
 
 _ROWS_READ = """
-SELECT sum(idx_tup_read)::int AS n FROM pg_stat_user_indexes WHERE relname IN ('entry', 'checkpoint')
+SELECT sum(idx_tup_read)::int AS n FROM pg_stat_user_indexes
+WHERE relname IN ('entry', 'checkpoint')
 """
 
 
