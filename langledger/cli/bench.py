@@ -53,7 +53,7 @@ def register(app: typer.Typer) -> None:
     bench = typer.Typer(
         no_args_is_help=True, help="Measure what survives a compaction, peers beside langledger."
     )
-    for command in (continuity, exact, constraint, decoys, calibrate, probe):
+    for command in (continuity, exact, constraint, decoys, calibrate, probe, rework):
         bench.command()(command)
     app.add_typer(bench, name="bench")
 
@@ -292,6 +292,48 @@ def probe(
                 tell=progress,
             )
     _report(probe_tables(journal.records), as_json=as_json)
+
+
+def rework(
+    model: Annotated[
+        str | None,
+        typer.Option(
+            callback=as_text,
+            help="Does the work, and writes the summaries, such as openai:gpt-5-mini; required.",
+        ),
+    ] = None,
+    strategy: Strategies = None,
+    window: Annotated[int, typer.Option(min=1000, help="The window in tokens.")] = 12_000,
+    steps: Annotated[int, typer.Option(min=1, help="The most model calls in a task.")] = 20,
+    out: Out = None,
+    dsn: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Let a model go on with half-done tasks, and count what it does again."""
+    from langledger.evaluate.journal import Journal
+    from langledger.evaluate.rework import rework_tables, run_rework
+    from langledger.evaluate.samples import sessions_of
+    from langledger.evaluate.strategies import available, chosen
+
+    working = _model(model)
+    if working is None:
+        raise ConfigurationError("work needs a model: pass --model provider:model")
+    names, journal = available(chosen(strategy or []), tell=progress), Journal(out)
+    with _ledger(dsn, data_dir) as ledger:
+        for _, session in sessions_of([], ledger, tell=progress):
+            run_rework(
+                session,
+                ledger,
+                journal,
+                strategies=names,
+                window=window,
+                model=working,
+                model_name=model or "",
+                steps=steps,
+                tell=progress,
+            )
+    _report(rework_tables(journal.records), as_json=as_json)
 
 
 def _report(tables: list[tuple[str, str]], *, as_json: bool) -> None:

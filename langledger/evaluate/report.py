@@ -86,7 +86,7 @@ def _scores(records: Sequence[Record]) -> str:
         if not events:
             rows.append([title_of(strategy), "0", *["–"] * (len(_COLUMNS) - 2)])
             continue
-        searched = strategy in ("langledger", "langledger-recall")
+        searched = strategy.startswith("langledger") and strategy != "langledger-state"
         rows.append([title_of(strategy), f"{len(events):,}", *_score_cells(events, searched)])
     return markdown(_COLUMNS, rows)
 

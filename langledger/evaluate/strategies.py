@@ -26,12 +26,15 @@ class Strategy:
         make: Makes the side for one session.
         package: The package it needs; None: nothing beside langledger.
         forcible: Whether it can be made to compact all at a given place.
+        usual: Whether it is compared where none is named; the others differ in what a view asks
+            of a model, which only a model can tell apart.
     """
 
     title: str
     make: Callable[[Ledger, Setting], Side]
     package: str | None = None
     forcible: bool = True
+    usual: bool = True
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -71,11 +74,21 @@ STRATEGIES: dict[str, Strategy] = {
         title="langledger, everything",
         make=lambda ledger, s: Ours(ledger, s, searched=True),
     ),
+    "langledger-recap": Strategy(
+        title="langledger, a recap asked for",
+        make=lambda ledger, s: Ours(ledger, s, searched=True, recap="always"),
+        usual=False,
+    ),
+    "langledger-no-recap": Strategy(
+        title="langledger, no recap",
+        make=lambda ledger, s: Ours(ledger, s, searched=True, recap="never"),
+        usual=False,
+    ),
 }
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """Return the strategies to compare; none named: all, the sessions' own compactions too.
+    """Return the strategies to compare; none named: the usual, the sessions' own compactions too.
 
     Raises:
         ConfigurationError: A name is unknown.
@@ -86,7 +99,8 @@ def chosen(names: Sequence[str]) -> list[str]:
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
             raise ConfigurationError(f"there is no strategy {name!r}; {hint}")
-    return list(dict.fromkeys(names)) or known
+    usual = [name for name, strategy in STRATEGIES.items() if strategy.usual]
+    return list(dict.fromkeys(names)) or [*usual, RECORDED]
 
 
 def available(names: Sequence[str], *, tell: Callable[[str], None]) -> list[str]:
