@@ -258,7 +258,7 @@ class Compactor:
             redactor=self.summariser.redactor,
             reads_subjects=self._reads_subjects,
         )
-        session.tasks = yield from store.task_ids(call.location)
+        session.tasks |= yield from store.task_ids(call.location)
         session.extend(call.messages, _track(recorded.entry_ids, call.messages, sizes))
         compactions, session.asked = split_news(recorded.also)
         if compactions:

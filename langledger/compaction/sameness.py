@@ -19,9 +19,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 __all__ = ["Known"]
 
-# Compared at each call, of contents, of calls, of lists and of dicts: so many of the newest, and
-# as many of the others by turns.
-_AT_ONCE = 256
+# Compared at each call, of contents, of calls, of lists and of dicts: so many of the newest, and so
+# many of the others by turns.
+_NEWEST, _BY_TURNS = 128, 128
 
 _content = attrgetter("content")
 _calls = attrgetter("tool_calls")
@@ -50,9 +50,9 @@ class _Held:
     def unchanged(self, *, whole: bool) -> bool:
         """Tell whether all of them hold what they held, or those whose turn it is."""
         count = len(self._things)
-        older = 0 if whole else max(count - _AT_ONCE, 0)
+        older = 0 if whole else max(count - _NEWEST, 0)
         at = self._next if self._next < older else 0
-        self._next = min(at + _AT_ONCE, older)
+        self._next = min(at + _BY_TURNS, older)
         return self._same(older, count) and self._same(at, self._next)
 
     def _same(self, first: int, end: int) -> bool:
@@ -84,18 +84,28 @@ class Known:
         known = len(self.messages)
         if len(messages) < known:
             return None
-        given = list(messages[:known])
-        self._given_others = not self._are_same(given)
+        self._given_others = not self._begins(messages)
         if not self.unchanged(whole=self._given_others):
             return None
-        if self._given_others and not all(map(_same, given, self.messages)):
+        if self._given_others and not all(map(_same, messages, self.messages)):
             return None
         return messages[known:]
 
-    def _are_same(self, given: list[BaseMessage]) -> bool:
+    def _begins(self, messages: Sequence[BaseMessage]) -> bool:
+        """Tell whether these messages begin with those seen, the same objects."""
+        seen = self.messages
         # Lists of the same objects are compared in no time, those of copies slowly; where the
         # newest is the same object, the others are too, or hardly any is another.
-        return not given or (given[-1] is self.messages[-1] and given == self.messages)
+        if not seen or messages[len(seen) - 1] is not seen[-1]:
+            return not seen
+        if not isinstance(messages, list):
+            return list(messages[: len(seen)]) == seen
+        try:
+            # What is longer and begins with a list is greater than it. Cutting out the beginning
+            # to compare would take ten times as long: each reference is counted up and down.
+            return cast("list[Any]", messages) >= cast("list[Any]", seen)
+        except TypeError:  # at the first two that differ: messages have no order
+            return False
 
     def unchanged(self, *, whole: bool = True) -> bool:
         """Tell whether nothing was changed in place, anywhere or in what has its turn."""

@@ -19,6 +19,7 @@ from langchain_core.messages import (
 )
 
 from langledger.compaction.digest import Memory
+from langledger.compaction.folding import Folding
 from langledger.compaction.offload import without_media
 from langledger.compaction.pairing import Tracked, Unit, call_ids, units_of
 from langledger.compaction.recap import RECAP_ASK, Recap, check_recap, correction_message
@@ -38,8 +39,6 @@ from langledger.compaction.view import (
 )
 from langledger.entries.ranges import Ranges
 from langledger.redaction import Redactor
-from langledger.state.edits import apply_event
-from langledger.state.fold import StateFold
 from langledger.state.records import WorkingState
 from langledger.state.store import Event
 from langledger.tokens import count_message, count_text, usage_total
@@ -91,7 +90,7 @@ class Session:
     subjects: Subjects = field(init=False)
     _usage_at: int | None = None
     _leading: int = 0  # system messages that open the history
-    _fold: StateFold = field(init=False)
+    _folding: Folding = field(init=False)
     # All units in view but the newest, which may still grow, are rendered once.
     _units: list[Unit] = field(default_factory=list[Unit])
     _heads: set[int] = field(default_factory=set[int])  # of the units
@@ -102,7 +101,7 @@ class Session:
     _systems: list[BaseMessage] = field(default_factory=list[BaseMessage])
 
     def __post_init__(self) -> None:
-        self._fold = StateFold(cwd=self.cwd)
+        self._folding = Folding(self.cwd, self.redactor, self.tasks)
         self.subjects = Subjects(reads=self.reads_subjects)
 
     def new_part(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage] | None:
@@ -124,7 +123,7 @@ class Session:
             if is_request(item.message):
                 self.newest_request = item
             if item.seq > seen:
-                self._fold_in(item)
+                self._folding.add(item)
         visible = [item for item in new if self.cut is None or item.seq not in self.cut.covered]
         if self._units and not self._joins_older(visible):
             newest = self._units.pop()
@@ -142,11 +141,10 @@ class Session:
         self.settled, self.settled_usable = (cut.size, cut.usable) if cut else (0, 0)
         self.settled_messages = cut.length if cut else 0
         self._follow_subjects(cut.seen if cut else 0)
-        base = WorkingState.model_validate(cut.state) if cut else None
-        self._fold = StateFold(base, cwd=self.cwd)
+        self._folding.begin(WorkingState.model_validate(cut.state) if cut else None)
         for item in self.tracked:
             if cut is None or item.seq > cut.seen:
-                self._fold_in(item)
+                self._folding.add(item)
         self.recap = None
         self._look_for_recap(self.tracked)
         self._regroup()
@@ -154,7 +152,7 @@ class Session:
 
     def merge(self, event: Event) -> None:
         """Take in what a model or a person said of the history."""
-        apply_event(self._fold, event.number, event.body)
+        self._folding.merge(event)
 
     def _look_for_recap(self, items: Iterable[Tracked]) -> None:
         """Hold the first answer after a compaction that asked for a restating against its state."""
@@ -170,10 +168,6 @@ class Session:
                 answer=answer.seq,
             )
 
-    def _fold_in(self, item: Tracked) -> None:
-        message = self.redactor.message(item.message)
-        self._fold.add(message, item.seq, task_id=self.tasks.get(item.seq))
-
     def _follow_subjects(self, seen: int) -> None:
         self.subjects = Subjects(reads=self.reads_subjects)
         for item in (item for item in self.tracked if item.seq <= seen):
@@ -185,7 +179,7 @@ class Session:
     @property
     def state(self) -> WorkingState:
         """The working state after the newest message."""
-        return self._fold.state
+        return self._folding.state
 
     def show_brought(self, brought: dict[int, BaseMessage]) -> None:
         """Show these messages, each before the user's message it was recalled for."""

@@ -16,8 +16,11 @@ from langledger.errors import ConfigurationError
 __all__ = ["count_text", "count_texts", "cut_text", "truncate_text", "well_formed"]
 
 _ENCODING = "o200k_base"
-# Starting the native threads costs about 10 ms, more than counting this many characters does.
+# Starting the native threads costs about 10 ms, more than counting this many characters does; even
+# one takes as long as a thousand tokens do, so what is little is counted on the thread we are on.
 _PARALLEL_CHARS = 2_000_000
+_LITTLE_CHARS, _LITTLE_TEXTS = 20_000, 12
+_ALL = 2**62  # tokens
 # The longest token of the vocabulary, in characters: a run of 128 spaces.
 _LONGEST_TOKEN = 128
 
@@ -28,7 +31,7 @@ def count_text(text: str) -> int:
 
 
 def count_texts(texts: Sequence[str]) -> list[int]:
-    """Count the tokens of each text in one native call.
+    """Count the tokens of each text, of many in one native call.
 
     Args:
         texts: Any strings. A lone surrogate, which no request can carry, counts as U+FFFD.
@@ -36,11 +39,17 @@ def count_texts(texts: Sequence[str]) -> list[int]:
     Returns:
         One count a text, in order.
     """
-    threads = 0 if sum(map(len, texts)) > _PARALLEL_CHARS else 1
     try:
-        return batch_count(texts, _ENCODING, threads=threads)
+        return _counts(texts)
     except UnicodeEncodeError:
-        return batch_count(map(well_formed, texts), _ENCODING, threads=threads)
+        return _counts([well_formed(text) for text in texts])
+
+
+def _counts(texts: Sequence[str]) -> list[int]:
+    chars = sum(map(len, texts))
+    if chars <= _LITTLE_CHARS and len(texts) <= _LITTLE_TEXTS:
+        return [truncate(text, _ALL, _ENCODING)[1] for text in texts]
+    return batch_count(texts, _ENCODING, threads=0 if chars > _PARALLEL_CHARS else 1)
 
 
 def well_formed(text: str) -> str:

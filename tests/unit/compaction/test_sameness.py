@@ -52,11 +52,11 @@ def test_an_edit_deep_in_a_long_history_is_noticed_by_turns() -> None:
     messages = history(500)
     for place in (1, 251, 749, 999):
         seen = known(messages)
-        assert [seen.new_part(messages) for _ in range(20)] == [[]] * 20
+        assert [seen.new_part(messages) for _ in range(40)] == [[]] * 40
         answer = messages[place]
         assert isinstance(answer, AIMessage)
         answer.tool_calls[0]["args"]["deep"]["text"] = [f"edited {place}"]
-        assert None in [seen.new_part(messages) for _ in range(20)]
+        assert None in [seen.new_part(messages) for _ in range(40)]
 
 
 def test_a_text_changed_far_back_is_noticed_by_turns() -> None:
@@ -64,7 +64,7 @@ def test_a_text_changed_far_back_is_noticed_by_turns() -> None:
     for place in (0, 1_200, 3_400):
         seen = known(messages)
         messages[place].content = f"edited {place}"
-        assert None in [seen.new_part(messages) for _ in range(16)]
+        assert None in [seen.new_part(messages) for _ in range(40)]
 
 
 def test_any_edit_in_place_is_noticed_where_one_looks_through_all() -> None:
