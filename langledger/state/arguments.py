@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard, cast
 
-from langledger.state.paths import clean_path
+from langledger.state.paths import clean_path, is_absolute
 from langledger.state.scriptline import script_line
 from langledger.state.text import one_line
 
@@ -21,6 +21,7 @@ __all__ = [
     "PATH",
     "Arguments",
     "name_words",
+    "named_directory",
     "read_arguments",
     "short_arguments",
 ]
@@ -134,6 +135,24 @@ class Arguments:
 def read_arguments(args: object) -> Arguments:
     """Return the arguments of a call; none if they are not an object."""
     return Arguments(cast("dict[Any, Any]", args) if _is_map(args) else {})
+
+
+def named_directory(calls: Iterable[object]) -> str | None:
+    """Return the directory that the first of some shell calls says it runs in, where absolute.
+
+    Where nobody says what paths are relative to, a host whose shell is told its directory at each
+    call begins in the project's.
+
+    Args:
+        calls: The arguments of each.
+    """
+    for args in calls:
+        arguments = read_arguments(args)
+        if "command" in arguments or "cmd" in arguments:
+            named = arguments.path("workdir", "workingdirectory", "cwd")
+            if named and is_absolute(named) and named.count("/") > 1:  # not / and not /tmp
+                return named
+    return None
 
 
 def name_words(tool: str) -> frozenset[str]:

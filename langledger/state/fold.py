@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from langledger.state.arguments import named_directory
 from langledger.state.background import read_notice
 from langledger.state.files import FilesTouched
 from langledger.state.heard import after_message, hear_agent, hear_result, hear_user
@@ -134,6 +135,8 @@ class StateFold:
         if message.id:  # a revised message takes its proposed calls back
             own = printable(message.id[:200])
             state.pending = [c for c in state.pending if c.message != own or c.source == source]
+        if state.cwd is None:
+            state.cwd = named_directory(call.get("args") for call in _calls_of(message))
         planned: dict[str, tuple[str, ...]] = {}
         known = Known(state.files_touched, planned, _last_commit(state))
         around = Surroundings(

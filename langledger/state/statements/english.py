@@ -157,7 +157,7 @@ _DECISIONS = (
     Rule(
         "decision",
         r"let'?s (?:not|go with|use|keep|stick (?:with|to)|switch to|drop|skip|adopt"
-        rf"|call|name|put|store|rename|have|move(?! to| on))\s+(?!{_VAGUE})(?!a look)\S.{{2,"
+        rf"|call|name|put|store|rename|have)\s+(?!{_VAGUE})(?!a look)\S.{{2,"
         r"}",
         0.8,
     ),
@@ -273,7 +273,8 @@ _REVOKED = (
         r"|possible)(?: again| now| after all)[.!]?\Z"
     ),
     (
-        r"(?P<what>.{3,80}?) (?:no longer applies|is no longer (?:needed|valid"
+        r"(?P<what>[^\W_].{2,80}?)(?<!\bthis)(?<!\bthat)(?<!\bit)"
+        r" (?:no longer applies|is no longer (?:needed|valid"
         r"|required)|is off the table|doesn'?t apply any ?more)[.!]?\Z"
     ),
 )
@@ -329,7 +330,10 @@ ENGLISH = Grammar(
     ),
     passing=(
         r"\b(?:(?:your|this|that|the) (?:fix|patch|solution|implementation|(?:pull|merge) request)"
-        r"|(?:them|these|those|it|this|that) (?:as well|too))\b"
+        r"|(?:them|these|those|it|this|that) (?:as well|too)"
+        r"|(?:declare|mark|report) [^.]{1,40} (?:as )?(?:complete|completed|done|finished))\b"
+        r"|\b(?:want|need|like) (?:that|this|these|those) \w+\W*\Z"
+        r"|\A(?:make|be) sure (?:that )?(?:it|this|that|they|everything)(?: all)? \w+\W*\Z"
     ),
     instead=(
         r"(?:instead of|rather than|,\s*not)\s+(?!(?:it|that|this"

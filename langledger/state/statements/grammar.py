@@ -13,6 +13,7 @@ from langledger.state.statements.reasons import after_reason, parted
 __all__ = ["Grammar", "Rule"]
 
 _MOST_LEADS = 4
+_POINTS_BACK = re.compile(r"\b(?:them|those|these|it)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Grammar:
         clause = self._pattern(self.clause).search(sentence, 8)
         rest = sentence[clause.end() :] if clause else ""
         if rest and rest.count(")") == rest.count("("):  # else it stood within brackets
-            yield rest, rest
+            yield rest, sentence if _POINTS_BACK.search(rest) else rest
 
     def _noted(self, rule: Rule, text: str, *, corrects: bool, at: tuple[int, int]) -> Noted | None:
         what, why = parted(text)

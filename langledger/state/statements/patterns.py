@@ -14,8 +14,9 @@ from langledger.state.statements.chinese import CHINESE
 from langledger.state.statements.english import ENGLISH
 from langledger.state.statements.likeness import about, features
 from langledger.state.statements.proposal import Closing, Noted, Said
-from langledger.state.statements.prose import sentences
-from langledger.state.statements.reasons import parted
+from langledger.state.statements.prose import own_words, sentences
+from langledger.state.statements.reasons import MAX_WHAT, parted
+from langledger.state.text import one_line
 
 __all__ = ["MOST_OF_MESSAGE", "agent_decisions", "left_open", "user_statements"]
 
@@ -55,7 +56,7 @@ _OFFER = re.compile(
     r" anything|agree)|sounds? good|ready|ok(?:ay)?\?|how can i|how (?:does"
     r"|do) (?:that|this) (?:sound|look)"
     r"|what (?:would|do) you (?:like|want|think|say)|what'?s next"
-    r"|what should i do next|any (?:other|more|questions"
+    r"|what should i do next|did you mean|any (?:other|more|questions"
     r"|thoughts)|is (?:that|this) (?:ok|okay|what|fine|correct)|right\?|why\b"
     r"|you know|guess|can you believe)"
     r"|(?:需要我|要我|要不要我|是否需要我|还有(?:什么|其他)|可以吗|好吗|行吗|怎么样)",
@@ -68,6 +69,7 @@ _ASKS = re.compile(
     r"|.{4,100}(?:哪|什么|怎么|如何|是否|还是|多少|谁|吗|呢).{0,60}[？?]\Z",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(r"(?:instead|rather)\b,? (?!of|than)|而是", re.IGNORECASE)
 _TAIL = 1500
 _TELLING_WORDS = 2
 _BRIEF_REPLY = 40
@@ -81,7 +83,12 @@ def user_statements(text: str, source: int) -> list[Said]:
         source: Seq of the message's entry.
     """
     found: list[Said] = []
-    for index, sentence in enumerate(sentences(text)):
+    for index, sentence in enumerate(sentences(own_words(text))):
+        last = found[-1] if found else None
+        if isinstance(last, Noted) and last.index == index - 1 and _GOES_ON.match(sentence):
+            whole = one_line(f"{last.what} {sentence}", MAX_WHAT)
+            found[-1] = last.model_copy(update={"what": whole})
+            continue
         grammar = CHINESE if _CHINESE.search(sentence) else ENGLISH
         said = grammar.read(sentence, source=source, index=index)
         if said is not None:

@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage
 
 from langledger.state.text import message_text, one_line, without_emphasis
 
-__all__ = ["LONGEST_SENTENCE", "sentences", "user_text"]
+__all__ = ["LONGEST_SENTENCE", "own_words", "sentences", "user_text"]
 
 LONGEST_SENTENCE = 400
 """Characters; what is longer without an end is a list or a paste."""
@@ -35,6 +35,21 @@ _END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*A-Za-z0-9\u00c0-\u024f])"
     r"|(?<=[。！？；!?])\s*(?=[\u3400-\u9fff])|(?<=[。！？；])\s*"
 )
+# A command of a host whose prompt frames what the user typed, as Spec Kit's do.
+_COMMAND = re.compile(
+    r"\s*(?:---\n.{0,4000}?\n---\s*)?#+ User Input\s*\n\s*(```|~~~)[^\n]*\n(?P<typed>.*?)\n?\1",
+    re.DOTALL,
+)
+_PAGE = re.compile(r"(?:^|(?<=[.?!]) )# \S", re.MULTILINE)
+_HEADING = re.compile(r"^#{2,6} \S", re.MULTILINE)
+_HANDED_OVER = re.compile(
+    r"[:：]\s*\Z|\b(?:follow|obey|stick to|adhere|rules|conventions|guidelines|instructions"
+    r"|according)\b|规则|规范|约定|遵守|遵循|按照|要求",
+    re.IGNORECASE,
+)
+_WRAPPED_FROM = 40  # characters of a line that an editor may have broken
+_CONTINUES = re.compile(r"\s*[a-z(\"'`“]")
+_OPEN_END = re.compile(r"[^.!?:;…。！？：；]\s*\Z")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig)\.)\Z", re.IGNORECASE
 )
@@ -46,7 +61,23 @@ def user_text(message: BaseMessage) -> str:
     if marks.get("synthetic") or "langledger" in marks:
         return ""
     typed = marks.get("typed")
-    return typed if isinstance(typed, str) else message_text(message)
+    text = typed if isinstance(typed, str) else message_text(message)
+    framed = _COMMAND.match(text)
+    return framed["typed"].strip() if framed else text
+
+
+def own_words(text: str) -> str:
+    """Return what a user wrote without the page that was pasted behind it.
+
+    A page that the words before it hand over, as in "do the following:", is the user's too.
+    """
+    page = _PAGE.search(text)
+    if page is None:
+        return text
+    before = text[: page.start()].rstrip()
+    if len(before.split()) < 3 or _HANDED_OVER.search(before[-200:]):
+        return text
+    return before if len(_HEADING.findall(text, page.start())) >= 2 else text
 
 
 def sentences(text: str) -> list[str]:
@@ -59,11 +90,25 @@ def sentences(text: str) -> list[str]:
         text = f"{text[:_HEAD]}\n{text[-_HEAD:]}"
     prose = _TAGGED.sub("\n", _FENCE.sub("\n", text)) if "<" in text or "`" in text else text
     found: list[str] = []
-    for line in prose.split("\n"):
-        if not line.strip() or _QUOTED.match(line) or _LOG.match(line) or _CODE.search(line):
-            continue
+    for line in _lines(prose):
         bare = without_emphasis(_BULLET.sub("", line)).strip()
         found += [s for s in _split(bare) if len(s) <= LONGEST_SENTENCE]
+    return found
+
+
+def _lines(prose: str) -> list[str]:
+    """Return the lines of prose, those that were broken in the middle of a sentence joined."""
+    found: list[str] = []
+    joins = False
+    for line in prose.split("\n"):
+        if not line.strip() or _QUOTED.match(line) or _LOG.match(line) or _CODE.search(line):
+            joins = False
+            continue
+        if joins and _CONTINUES.match(line) and not _BULLET.match(line):
+            found[-1] = f"{found[-1].rstrip()} {line.strip()}"
+        else:
+            found.append(line)
+        joins = len(line) >= _WRAPPED_FROM and _OPEN_END.search(line) is not None
     return found
 
 

@@ -42,6 +42,8 @@ _APPROVED = re.compile(
 _REJECTED = re.compile(
     r"\bnot approved\b|\breject|\bdoesn't want to proceed\b|\bdeclined\b", re.IGNORECASE
 )
+_ASKED = re.compile(r"[^.!?。！？]*(?:[.!?](?=\S)[^.!?。！？]*)*[?？]")
+_LONG_QUESTION = 200
 _LONGEST_RESULT = 20_000  # characters
 _MOST = 2000  # characters of a question that are compared
 
@@ -79,7 +81,7 @@ def answered(call: PendingCall, text: str, source: int) -> list[Said]:
         return [_decision(what, "", call, source, 0)] if approved else []
     pairs = answers_in(text, call.questions)
     return [
-        _decision(f"{one_line(question, 200)} — {one_line(said, 200)}", "", call, source, index)
+        _decision(f"{_in_short(question)} — {one_line(said, 200)}", "", call, source, index)
         for index, (question, said) in enumerate(pairs)
     ]
 
@@ -97,6 +99,13 @@ def answers_in(text: str, questions: Sequence[AskedQuestion]) -> Iterator[tuple[
     for question, answer in _matched(text, questions):
         if answer.strip() and not _NO_ANSWER.search(answer.strip()):
             yield question, answer
+
+
+def _in_short(question: str) -> str:
+    """Return a question on one line; of a long one what is asked, not what leads up to it."""
+    line = one_line(question, _MOST)
+    asked = _ASKED.findall(line) if len(line) > _LONG_QUESTION else []
+    return one_line(asked[-1].strip() if asked else line, _LONG_QUESTION)
 
 
 def _decision(what: str, why: str, call: PendingCall, source: int, index: int) -> Noted:

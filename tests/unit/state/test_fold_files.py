@@ -163,3 +163,24 @@ def test_the_line_editor_is_told_its_file_by_the_result():
 def test_only_the_applied_of_several_edits_count():
     state = after("apply_edits", {"files": ["a.py", "b.py"]}, "Applied edit to a.py\nSkipped b.py")
     assert done(state) == [("a.py", "edit")]
+
+
+def test_without_a_directory_given_paths_start_where_the_first_shell_call_runs():
+    patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** End Patch"
+    state = run(
+        call("shell", {"command": ["ls"], "workdir": "/work/app"}),
+        result("src", "c1"),
+        call("apply_patch", {"input": patch}, "c2"),
+        result("Success. Updated the following files:\nM src/a.py", "c2"),
+        call("shell", {"command": "echo x > src/a.py", "workdir": "/work/app"}, "c3"),
+        result("", "c3"),
+        call("shell", {"command": "echo x > b.py", "workdir": "/work/app/src"}, "c4"),
+        result("", "c4"),
+        cwd=None,
+    )
+    assert done(state) == [("src/a.py", "write"), ("src/b.py", "write")]
+
+
+def test_a_directory_of_temporary_files_is_no_project():
+    made = call("shell", {"command": "echo x > a", "workdir": "/tmp"})
+    assert done(run(made, result(""), cwd=None)) == [("/tmp/a", "write")]

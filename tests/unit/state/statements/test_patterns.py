@@ -114,3 +114,66 @@ def test_a_state_of_nothing_said_is_empty():
     assert run(HumanMessage(""), HumanMessage("   "), AIMessage("")) == WorkingState(
         cwd="/home/me/project"
     )
+
+
+COMMAND = """---
+description: Make a plan
+---
+
+## User Input
+
+```text
+Never use npm for this.
+```
+
+You **MUST** consider the user input. Do not ask the user to repeat it. Never exceed 5 questions.
+"""
+PAGE = """# Skill: Discovery
+
+## Requirements
+
+- Prefer publishing metadata at `/x`.
+
+## Notes
+
+Do not probe the endpoint during scans.
+"""
+WHOLE = [
+    # what a command's prompt says holds for that command, what was typed into it for the work
+    (COMMAND, ["Never use npm for this."]),
+    # a page pasted behind the user's words is not theirs, one they hand over is
+    (f"Can we add this to the site? {PAGE}", []),
+    (f"Do not touch the API.\n\n{PAGE}", ["Do not touch the API."]),
+    (
+        f"Implement the following plan:\n\n{PAGE}",
+        ["Prefer publishing metadata at `/x`.", "Do not probe the endpoint during scans."],
+    ),
+    # a sentence that an editor broke is one; a list is not
+    (
+        "You must only ever run this script once per feature and\n  never from a hook.",
+        ["You must only ever run this script once per feature and never from a hook."],
+    ),
+    (
+        "Never use npm in any of the packages of this repository\n- never push to main",
+        ["Never use npm in any of the packages of this repository", "never push to main"],
+    ),
+    # what goes on from the sentence before belongs to it
+    ("Don't scroll here. Instead, use goto.", ["Don't scroll here. Instead, use goto."]),
+    ("Fix the bugs and don't leave them there.", ["Fix the bugs and don't leave them there."]),
+    # one request, or nothing without what was said before
+    ("I don't want that test.", []),
+    ("Make sure it all builds.", []),
+    ("Make sure the app compiles and declare phase 6 complete.", []),
+    ("Let's move the watch command into cmd/watch.go.", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), WHOLE)
+def test_orders_are_the_users_own_and_whole(text: str, expected: list[str]):
+    state = run(AIMessage("Hello."), HumanMessage(text))
+    assert [c.what for c in state.conventions] == expected
+    assert not state.decisions
+
+
+def test_a_task_begun_by_a_command_is_called_by_what_was_typed():
+    assert run(HumanMessage(COMMAND)).task_title == "Never use npm for this."

@@ -102,6 +102,12 @@ def test_answers_to_a_question_tool_are_decisions():
     assert {d.sources for d in state.decisions} == {(0, 1)}
 
 
+def test_of_a_long_question_what_is_asked_is_told():
+    question = f"The site runs 0.2 ({'and so on. ' * 30}). How should the box get 0.3.0?"
+    state = run(call("ask_user", {"question": question}), result("check justfiles"))
+    assert [d.what for d in state.decisions] == ["How should the box get 0.3.0? — check justfiles"]
+
+
 @pytest.mark.parametrize(
     ("text", "decided"),
     [
