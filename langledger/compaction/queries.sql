@@ -123,9 +123,9 @@ WITH held AS (
     FOR UPDATE
 )
 INSERT INTO {schema}.pin (tenant, thread_key, pin_id, seq, digest, priority, said_by, text)
-SELECT h.tenant, h.thread_key,
+SELECT %(tenant)s, %(thread_key)s,
        (SELECT coalesce(max(p.pin_id), 0) + 1 FROM {schema}.pin p
-        WHERE p.tenant = h.tenant AND p.thread_key = h.thread_key),
+        WHERE p.tenant = %(tenant)s AND p.thread_key = %(thread_key)s),
        %(seq)s, %(digest)s, %(priority)s, %(said_by)s, %(text)s
 FROM held h
 ON CONFLICT (tenant, thread_key, digest) DO UPDATE SET priority = excluded.priority

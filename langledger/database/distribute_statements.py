@@ -17,9 +17,18 @@ from langledger.database.queries import parse_queries
 __all__ = ["all_statements", "numbered"]
 
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]|%%")
-_HOLE = re.compile(r"\{+(\w+)\}+")
+_HOLE = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
+_STATEMENT = re.compile(r"\(?(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 _NO_STATEMENT = frozenset({"recall.near_scored", "recall.vector_of"})  # parts of the others
+# The table t of a condition that stands alone, where it is not this one.
+_TABLES = {"forget.quoting_items": "brought", "forget.units_of_items": "store_unit"}
 _PARTS: Mapping[str, Mapping[str, str]] = {
+    "forget": {
+        "condition": "true",
+        "counts": "SELECT 'entry', 0",
+        "name": "'entry'",
+        "table": "entry",
+    },
     "memory": {"condition": "true", "similarity": "0::float8"},
     "recall": {
         "body": "1",
@@ -52,7 +61,10 @@ def all_statements(schema: str = "langledger") -> dict[str, str]:
         for name, sql in queries.items():
             label = f"{feature}.{name}"
             if "{schema}" in sql and label not in _NO_STATEMENT:
-                found[label] = _filled(feature, sql, queries, schema)
+                filled = _filled(feature, sql, queries, schema)
+                found[label] = (
+                    filled if _STATEMENT.match(filled) else _selecting(label, filled, schema)
+                )
     return found
 
 
@@ -88,10 +100,18 @@ def _filled(feature: str, sql: str, queries: Mapping[str, str], schema: str) -> 
 
     def put(match: re.Match[str]) -> str:
         name = match[1]
-        if name == "near":  # each way to find the nearest is a statement of its own, too
-            return _filled(feature, queries["near_all"], queries, schema)
-        if name == "vector_of":
-            return _filled(feature, queries["vector_of"], queries, schema)
+        if name in {"near", "vector_of"}:
+            part = queries["near_all" if name == "near" else name]
+            return _filled(feature, part, queries, schema)
         return parts.get(name, match[0])  # braces of a literal, such as a path in JSON
 
-    return _HOLE.sub(put, sql)
+    text = _HOLE.sub(put, sql)
+    if "{{schema}}" in text:  # the rest of a text for format
+        text = text.replace("{{schema}}", schema).replace("{{", "{").replace("}}", "}")
+    return text
+
+
+def _selecting(label: str, condition: str, schema: str) -> str:
+    """Return a statement around a condition on a table ``t``."""
+    table = _TABLES.get(label, "thread")
+    return f"SELECT FROM {schema}.{table} t WHERE t.tenant = %(tenant)s AND {condition}"

@@ -68,6 +68,9 @@ def parse_queries(text: str) -> Mapping[str, LiteralString]:
 class Renderer:
     """Puts a schema into statements; what was rendered once is kept.
 
+    Attributes:
+        quoted: The schema as it stands in them.
+
     Raises:
         ConfigurationError: When the schema is no plain identifier of up to 63 characters.
     """
@@ -77,7 +80,7 @@ class Renderer:
             raise ConfigurationError(
                 f"schema {schema!r} is not usable: take letters, digits and _, at most 63 of them"
             )
-        self._quoted = Identifier(schema).as_string()
+        self.quoted = Identifier(schema).as_string()
         self._rendered: dict[str, bytes] = {}
 
     def render(self, sql: str | Composed) -> bytes | Composed:
@@ -98,7 +101,7 @@ class Renderer:
         return part
 
     def _put(self, sql: str) -> str:
-        return sql.replace(_PLACEHOLDER, self._quoted)
+        return sql.replace(_PLACEHOLDER, self.quoted)
 
 
 def _joined(composed: Composed) -> list[Composable]:

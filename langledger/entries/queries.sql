@@ -4,7 +4,7 @@
 INSERT INTO {schema}.thread (tenant, thread_key, thread_id, user_id, metadata)
 VALUES (%(tenant)s, %(thread_key)s, %(thread_id)s, %(user_id)s, %(about)s)
 ON CONFLICT (tenant, thread_key) DO UPDATE
-    SET updated_at = now(), user_id = coalesce(thread.user_id, excluded.user_id),
+    SET updated_at = excluded.updated_at, user_id = coalesce(thread.user_id, excluded.user_id),
         metadata = thread.metadata || excluded.metadata
 
 -- name: append
@@ -64,9 +64,9 @@ SELECT metadata FROM {schema}.thread WHERE tenant = %(tenant)s AND thread_key = 
 -- name: threads
 SELECT t.thread_id, t.user_id, t.created_at, t.updated_at,
        (SELECT count(*) FROM {schema}.entry e
-        WHERE e.tenant = t.tenant AND e.thread_key = t.thread_key AND e.kind = 'message') AS entries,
+        WHERE e.tenant = %(tenant)s AND e.thread_key = t.thread_key AND e.kind = 'message') AS entries,
        (SELECT count(*) FROM {schema}.compaction c
-        WHERE c.tenant = t.tenant AND c.thread_key = t.thread_key) AS compactions
+        WHERE c.tenant = %(tenant)s AND c.thread_key = t.thread_key) AS compactions
 FROM {schema}.thread t
 WHERE t.tenant = %(tenant)s
 ORDER BY t.updated_at DESC, t.thread_id

@@ -6,7 +6,7 @@ WITH wanted AS (
          WITH ORDINALITY AS w (namespace, key, refresh, ord)
 ), used AS (
     UPDATE {schema}.store_item i
-    SET expires_at = now() + i.ttl
+    SET expires_at = to_timestamp(extract(epoch FROM now())::float8 + extract(epoch FROM i.ttl)::float8)
     FROM wanted w
     WHERE i.tenant = %(tenant)s AND i.namespace = w.namespace AND i.key = w.key
       AND w.refresh AND i.ttl IS NOT NULL AND i.expires_at > now()
@@ -29,8 +29,9 @@ FROM unnest(%(namespaces)s::text[], %(keys)s::text[], %(item_ids)s::uuid[], %(va
 ORDER BY 2, 3
 ON CONFLICT (tenant, namespace, key) DO UPDATE
     SET value = excluded.value, indexed = excluded.indexed, ttl = excluded.ttl, expires_at = excluded.expires_at,
-        updated_at = now(),
-        created_at = CASE WHEN i.expires_at <= now() THEN now() ELSE i.created_at END
+        updated_at = excluded.updated_at,
+        created_at = CASE WHEN i.expires_at <= excluded.updated_at THEN excluded.created_at
+                          ELSE i.created_at END
 
 -- name: delete_items
 DELETE FROM {schema}.store_item i
@@ -50,7 +51,7 @@ WITH found AS (
     LIMIT %(limit)s OFFSET %(offset)s
 ), used AS (
     UPDATE {{schema}}.store_item i
-    SET expires_at = now() + i.ttl
+    SET expires_at = to_timestamp(extract(epoch FROM now())::float8 + extract(epoch FROM i.ttl)::float8)
     FROM found f
     WHERE i.tenant = %(tenant)s AND i.namespace = f.namespace AND i.key = f.key
       AND %(refresh)s AND i.ttl IS NOT NULL
@@ -88,7 +89,7 @@ DELETE FROM {schema}.store_unit u
 WHERE u.tenant = %(tenant)s AND u.item_id = ANY(%(item_ids)s::uuid[])
   AND (%(as_of)s::timestamptz IS NULL
        OR EXISTS (SELECT FROM {schema}.store_item i
-                  WHERE i.tenant = u.tenant AND i.item_id = u.item_id AND i.updated_at = %(as_of)s))
+                  WHERE i.tenant = %(tenant)s AND i.item_id = u.item_id AND i.updated_at = %(as_of)s))
 
 -- name: put_units
 INSERT INTO {schema}.store_unit (tenant, item_id, part, size, terms, counts, model, embedding)
@@ -167,7 +168,7 @@ WITH scope AS (
     LIMIT %(limit)s OFFSET %(offset)s
 ), used AS (
     UPDATE {{schema}}.store_item i
-    SET expires_at = now() + i.ttl
+    SET expires_at = to_timestamp(extract(epoch FROM now())::float8 + extract(epoch FROM i.ttl)::float8)
     FROM found f
     WHERE i.tenant = %(tenant)s AND i.namespace = f.namespace AND i.key = f.key
       AND %(refresh)s AND i.ttl IS NOT NULL
@@ -186,5 +187,5 @@ ORDER BY i.namespace, i.key
 
 -- name: clear_history
 UPDATE {schema}.thread
-SET metadata = metadata || jsonb_build_object('cleared_until', next_seq - 1)
+SET metadata = metadata || ('{"cleared_until": ' || (next_seq - 1) || '}')::jsonb
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s

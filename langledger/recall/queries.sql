@@ -103,7 +103,7 @@ FROM unnest(%(spaces)s::uuid[], %(refs)s::int8[], %(parts)s::int[], %(times)s::i
 JOIN {schema}.recall_unit u
   ON u.tenant = %(tenant)s AND u.space = g.space AND u.ref = g.ref AND u.part = g.part
 ORDER BY g.space, g.ref, g.part
-ON CONFLICT (tenant, space, ref, part) DO UPDATE SET times = r.times + excluded.times, last_at = now()
+ON CONFLICT (tenant, space, ref, part) DO UPDATE SET times = r.times + excluded.times, last_at = excluded.last_at
 
 -- name: never
 -- Units that no search gave to anybody, oldest first.

@@ -78,7 +78,7 @@ ORDER BY g.path COLLATE "C"
 ON CONFLICT (tenant, repository, worktree, path) DO UPDATE
     SET blob = excluded.blob, is_test = excluded.is_test, stamp = excluded.stamp, terms = excluded.terms,
         fault = excluded.fault,
-        changed_at = CASE WHEN f.blob IS DISTINCT FROM excluded.blob THEN now() ELSE f.changed_at END
+        changed_at = CASE WHEN f.blob IS DISTINCT FROM excluded.blob THEN excluded.changed_at ELSE f.changed_at END
 RETURNING path
 
 -- name: remove_files
@@ -242,7 +242,7 @@ FROM unnest(%(edges)s::uuid[], %(source_paths)s::text[], %(source_names)s::text[
             %(target_names)s::text[], %(times)s::int8[])
      AS g (edge, source_path, source_name, target_path, target_name, times)
 ORDER BY g.edge
-ON CONFLICT (tenant, repository, edge) DO UPDATE SET times = t.times + excluded.times, seen_at = now()
+ON CONFLICT (tenant, repository, edge) DO UPDATE SET times = t.times + excluded.times, seen_at = excluded.seen_at
 
 -- name: traces
 SELECT source_path, source_name, target_path, target_name, times

@@ -2,7 +2,7 @@
 -- What is indexed of a tenant's repositories, the latest first.
 SELECT w.repository, w.worktree, r.name, w.root, w.branch, w.commit, w.indexed_at,
        (SELECT count(*) FROM {schema}.repository_file f
-        WHERE f.tenant = w.tenant AND f.repository = w.repository AND f.worktree = w.worktree
+        WHERE f.tenant = %(tenant)s AND f.repository = w.repository AND f.worktree = w.worktree
           AND f.blob IS NOT NULL) AS files
 FROM {schema}.repository_worktree w
 JOIN {schema}.repository r ON r.tenant = w.tenant AND r.repository = w.repository

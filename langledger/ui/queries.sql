@@ -3,7 +3,7 @@
 SELECT t.thread_key, t.thread_id, t.user_id, t.created_at, t.updated_at, t.next_seq - 1 AS entries,
        coalesce(t.metadata -> 'replay' ->> 'complete' = 'false', false) AS incomplete,
        (SELECT count(*) FROM {schema}.compaction c
-        WHERE c.tenant = t.tenant AND c.thread_key = t.thread_key) AS compactions
+        WHERE c.tenant = %(tenant)s AND c.thread_key = t.thread_key) AS compactions
 FROM {schema}.thread t
 WHERE t.tenant = %(tenant)s
   AND (%(search)s::text IS NULL OR t.thread_id ILIKE %(search)s)
@@ -16,7 +16,7 @@ LIMIT %(limit)s
 SELECT t.thread_key, t.thread_id, t.user_id, t.created_at, t.updated_at, t.next_seq - 1 AS entries,
        t.metadata,
        (SELECT count(*) FROM {schema}.compaction c
-        WHERE c.tenant = t.tenant AND c.thread_key = t.thread_key) AS compactions
+        WHERE c.tenant = %(tenant)s AND c.thread_key = t.thread_key) AS compactions
 FROM {schema}.thread t
 WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_key)s
 
@@ -37,11 +37,11 @@ WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'mess
 -- What changes whenever a thread does.
 SELECT concat_ws('.', t.next_seq, extract(epoch FROM t.updated_at),
                  (SELECT count(*) FROM {schema}.compaction c
-                  WHERE c.tenant = t.tenant AND c.thread_key = t.thread_key),
+                  WHERE c.tenant = %(tenant)s AND c.thread_key = t.thread_key),
                  (SELECT sum(h.events) FROM {schema}.state_head h
-                  WHERE h.tenant = t.tenant AND h.thread_key = t.thread_key),
+                  WHERE h.tenant = %(tenant)s AND h.thread_key = t.thread_key),
                  (SELECT max(p.pin_id) FROM {schema}.pin p
-                  WHERE p.tenant = t.tenant AND p.thread_key = t.thread_key)) AS pulse
+                  WHERE p.tenant = %(tenant)s AND p.thread_key = t.thread_key)) AS pulse
 FROM {schema}.thread t
 WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_key)s
 
@@ -129,7 +129,7 @@ SELECT count(*) AS units, count(r.ref) AS recalled,
        count(*) FILTER (WHERE cardinality(u.tags) = 0) AS untagged,
        count(*) FILTER (WHERE EXISTS (
            SELECT FROM {schema}.recall_vector v
-           WHERE v.tenant = u.tenant AND v.space = u.space AND v.ref = u.ref AND v.part = u.part
+           WHERE v.tenant = %(tenant)s AND v.space = u.space AND v.ref = u.ref AND v.part = u.part
              AND v.embedding IS NOT NULL)) AS embedded
 FROM {schema}.recall_unit u
 LEFT JOIN {schema}.recall_use r

@@ -2,8 +2,9 @@
 
 A table is bound where a conjunct of its own WHERE or ON compares its ``tenant`` with the
 tenant's parameter, or with the ``tenant`` of something that is bound; a row that is inserted,
-where that is what its ``tenant`` is given. What a CTE, a subquery or a function returns needs
-no proof: the tables inside are looked at where they stand.
+where that is what its ``tenant`` is given. A subquery that is a column has to name the
+parameter itself: Citus would ask all shards otherwise. What a CTE, a subquery or a function
+returns needs no proof: the tables inside are looked at where they stand.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ class Reader:
         scopes = (scope, *outer)
         if isinstance(node, ast.InsertStmt):
             self._insert(node, outer, ctes)
-        for below in (*inner, *_below(node)):
-            self._query(below, scopes, ctes)
+        for below, is_column in (*((query, False) for query in inner), *_below(node)):
+            self._query(below, () if is_column else scopes, ctes)
 
     def _source(
         self, node: Any, scope: Scope, wheres: list[Any], inner: list[Any], ctes: frozenset[str]
@@ -193,11 +194,12 @@ def _conjuncts(node: Any) -> Iterator[Any]:
         yield node
 
 
-def _below(node: Any) -> Iterator[Any]:
-    """Yield the queries right below a node, those of WITH left out."""
+def _below(node: Any) -> Iterator[tuple[Any, bool]]:
+    """Yield the queries right below a node but those of WITH, and whether they are a column."""
     for name in node:
         if name != "withClause":
-            yield from _queries_in(getattr(node, name))
+            for query in _queries_in(getattr(node, name)):
+                yield query, name == "targetList"
 
 
 def _queries_in(value: Any) -> Iterator[Any]:

@@ -68,14 +68,19 @@ WHERE thread_id = %(thread_id)s AND checkpoint_id = %(sent_on)s::text
 SELECT metadata -> 'import' ->> 'fingerprint' AS fingerprint, metadata ? 'import' AS ours
 FROM {schema}.thread WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 
+-- name: ready
+-- Makes the thread, where it is not there.
+INSERT INTO {schema}.thread (tenant, thread_key, thread_id)
+VALUES (%(tenant)s, %(thread_key)s, %(thread_id)s)
+ON CONFLICT (tenant, thread_key) DO NOTHING
+
 -- name: claim
 -- Takes the thread, unless it has checkpoints that did not come from an import.
-INSERT INTO {schema}.thread AS t (tenant, thread_key, thread_id, metadata)
-VALUES (%(tenant)s, %(thread_key)s, %(thread_id)s, '{"import": {}}')
-ON CONFLICT (tenant, thread_key) DO UPDATE SET metadata = t.metadata || '{"import": {}}'
-WHERE t.metadata ? 'import'
-   OR NOT EXISTS (SELECT FROM {schema}.checkpoint c
-                  WHERE c.tenant = %(tenant)s AND c.thread_key = %(thread_key)s)
+UPDATE {schema}.thread AS t SET metadata = t.metadata || '{"import": {}}'
+WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_key)s
+  AND (t.metadata ? 'import'
+       OR NOT EXISTS (SELECT FROM {schema}.checkpoint c
+                      WHERE c.tenant = %(tenant)s AND c.thread_key = %(thread_key)s))
 RETURNING t.thread_id
 
 -- name: date

@@ -16,7 +16,7 @@ from langledger.checkpoint.listing import scan_rows
 from langledger.checkpoint.reading import Key, logs_in, sorted_out
 from langledger.database.queries import load_queries
 from langledger.entries import Location
-from langledger.operations import Operation, fetch, run
+from langledger.operations import Operation, Query, fetch, fetch_all, run
 
 __all__ = ["Destination"]
 
@@ -52,9 +52,9 @@ class Destination:
     def claim(self, thread_id: str) -> bool:
         """Mark a thread as one that is brought here; False if it has checkpoints of its own."""
         location = self._at(thread_id)
-        return bool(
-            self._run(fetch(_queries["claim"], **location.keys, thread_id=location.thread_id))
-        )
+        ready = Query(_queries["ready"], {**location.keys, "thread_id": location.thread_id})
+        _, taken = self._run(fetch_all(ready, Query(_queries["claim"], location.keys)))
+        return bool(taken)
 
     def keys(self, thread_id: str) -> set[Key]:
         """Return namespace and id of the checkpoints that are there."""
