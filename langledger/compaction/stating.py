@@ -7,9 +7,9 @@ from typing import Any, Protocol, cast
 from uuid import uuid4
 
 from langledger.arguments import check_text, check_whole
-from langledger.compaction.history import state_of
+from langledger.compaction.history import newest, state_of
 from langledger.compaction.statekeeping import with_shared
-from langledger.entries import Location, count, history_page
+from langledger.entries import Location, count
 from langledger.entries.raw import entry_number
 from langledger.errors import StateError
 from langledger.operations import Executor, Operation, Row, arun, run
@@ -255,16 +255,9 @@ def _edit(host: _Host, location: Location, body: Added | Changed) -> Operation[S
         )
     if isinstance(body, Changed):
         find_statement((yield from state_of(location, redactor=host.redactor)), body.id)
-    at_seq = yield from _newest(location)
+    at_seq = yield from newest(location)
     yield from store.add_event(location, body, at_seq=at_seq)
     return find_statement((yield from state_of(location, redactor=host.redactor)), body.id)
-
-
-def _newest(location: Location) -> Operation[int]:
-    newest = 0
-    while page := (yield from history_page(location, after=newest)):
-        newest = page[-1].entry_id
-    return newest
 
 
 def _changed(record_id: str, **fields: Any) -> Changed:

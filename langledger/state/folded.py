@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import zstandard
 
@@ -22,7 +23,7 @@ from langledger.operations import Operation, fetch
 from langledger.redaction import Redactor
 from langledger.state.records import WorkingState
 
-__all__ = ["EVERY", "Maker", "kept", "keep", "maker_of"]
+__all__ = ["EVERY", "Maker", "keep", "kept", "maker_of"]
 
 EVERY = 2000
 """Entries after which a state is kept: what is read again at most."""
@@ -35,17 +36,16 @@ _queries = load_queries("langledger.state")
 _FOLDERS = ("state", "redaction")
 
 
-def maker_of(redactor: Redactor, base: WorkingState | None, cwd: str | None) -> Maker:
+def maker_of(redactor: Redactor, base: Mapping[str, Any] | None, cwd: str | None) -> Maker:
     """Return the digest of what folds a history.
 
     Args:
         redactor: Takes secrets out before.
-        base: The state that it starts from.
+        base: The state that it starts from, as JSON has it.
         cwd: The session's directory.
     """
     patterns = [(pattern.pattern, pattern.flags) for pattern in redactor.patterns]
-    start = None if base is None else base.model_dump(mode="json")
-    told = json.dumps([redactor.enabled, patterns, start, cwd], sort_keys=True)
+    told = json.dumps([redactor.enabled, patterns, base, cwd], sort_keys=True)
     return _digest([_code(), told.encode()])
 
 

@@ -136,6 +136,10 @@ ON CONFLICT (tenant, thread_key, scope, seen) DO UPDATE
     SET maker = excluded.maker, body = excluded.body
 
 -- name: extent
--- The thread's newest entry, and what changes when entries are forgotten.
-SELECT next_seq - 1 AS newest, generation FROM {schema}.thread
-WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+-- The thread's newest message, and what changes when entries are forgotten.
+SELECT t.generation,
+       coalesce((SELECT max(e.seq) FROM {schema}.entry e
+                 WHERE e.tenant = %(tenant)s AND e.thread_key = t.thread_key AND e.kind = 'message'),
+                0) AS newest
+FROM {schema}.thread t
+WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_key)s

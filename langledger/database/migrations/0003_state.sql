@@ -35,6 +35,20 @@ CREATE TABLE state_event (
 );
 CREATE UNIQUE INDEX state_event_id ON state_event (tenant, thread_key, scope, event_id);
 
+-- The state as the entries alone make it, after some of them: a long history is read once. Nothing is
+-- lost with these rows.
+CREATE TABLE state_fold (
+    tenant      text        NOT NULL,
+    thread_key  uuid        NOT NULL,
+    scope       text        NOT NULL DEFAULT '',
+    seen        bigint      NOT NULL,  -- the newest entry in it
+    maker       bytea       NOT NULL,  -- a digest of what folded: code, redaction, start
+    body        bytea       NOT NULL,  -- JSON, compressed
+    PRIMARY KEY (tenant, thread_key, scope, seen),
+    FOREIGN KEY (tenant, thread_key) REFERENCES thread ON DELETE CASCADE
+);
+ALTER TABLE state_fold ALTER COLUMN body SET STORAGE EXTERNAL;
+
 -- What agents of a project know of each other: their states as last published, a row a record.
 CREATE TABLE state_record (
     tenant      text        NOT NULL,
