@@ -8,6 +8,7 @@ user's own messages are quoted as the user's.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
 
 from langchain_core.messages import BaseMessage
 
@@ -80,7 +81,8 @@ def summarise_digest(
     left = max_tokens - sum(count + 1 for count in count_texts(asked)) - sum(_costs(told))
     rules = _fitting(digest.rules(covered), min(int(max_tokens * _RULE_SHARE), left))
     chosen = _choose(findings, costs, left - sum(_costs(rules)))
-    others = sorted((findings[i] for i in chosen), key=lambda of: (of.section, of.seqs[-1]))
+    others = _one_line_a_run([findings[i] for i in chosen])
+    others.sort(key=lambda of: (of.section, of.seqs[-1]))
     droppable = [*sorted(others, key=lambda of: of.score), *reversed(rules), *told]
     return _join(asked, [*told, *rules, *others], droppable, max_tokens)
 
@@ -248,6 +250,21 @@ def _choose(findings: list[Finding], costs: list[int], room: int) -> list[int]:
             caps[section] -= cost
             room -= cost
     return list(chosen)
+
+
+def _one_line_a_run(findings: Iterable[Finding]) -> list[Finding]:
+    """Tell what one run of a command said in one line, so that one failure is not told as three."""
+    runs: dict[tuple[object, ...], list[Finding]] = {}
+    for of in sorted(findings, key=lambda of: (of.section, of.seqs, of.text)):
+        runs.setdefault((of.label, *of.seqs) if of.run else (id(of),), []).append(of)
+    return [
+        said[0]
+        if len(said) == 1
+        else replace(
+            said[-1], text="; ".join(of.text for of in said), score=max(of.score for of in said)
+        )
+        for said in runs.values()
+    ]
 
 
 def _same(new: frozenset[str], known: frozenset[str]) -> bool:

@@ -236,8 +236,8 @@ def _read_line(seq: int, line: str, call: Call) -> tuple[Finding | None, str]:
     low = bool(_EXIT_ALONE.search(line) or _NOT_FOUND.search(line))
     if low and not call.subject:
         return None, ""
-    score = _LOW if low else 2.0
     test = _TEST_FAILED.search(line)
+    score = _LOW if low else 2.5 if test else 2.0  # which test failed tells more than how
     finding = Finding(Section.ERRORS, [seq], _label(call), line, score, call.run, late=1.0)
     return finding, _first(test) if test else signature(line)
 

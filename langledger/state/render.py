@@ -260,7 +260,7 @@ def _sections(state: WorkingState) -> list[_Section]:
     commands = _Section("## Commands")
     commands.lines.extend(command_lines(state.commands.values()))
     reads = _Section("## Files read")
-    reads.add(9, _reads(state))
+    reads.add(8, _reads(state))
     others = _Section("## Other tasks of this conversation, not part of this one")
     others.add(7, _other_tasks(state))
     return [

@@ -19,7 +19,7 @@ _KEY_KINDS = ("test", "build", "lint", "commit")
 _FULL = {"test": 3, "build": 3, "lint": 3, "commit": 1, "other": 5}
 _BRIEF = {"test": 4, "build": 3, "lint": 3, "commit": 0, "other": 4}
 _MAX_COMMITS = 10
-_AS_KEY, _AS_BRIEF, _AS_OTHER, _AS_BRIEF_OTHER = 4, 7, 7, 8
+_AS_KEY, _AS_BRIEF, _AS_OTHER, _AS_BRIEF_OTHER = 4, 7, 7, 9
 
 _OUTPUT = re.compile(r"\s*(?:2>&1|[12&]?>\s*/dev/null|\|\s*(?:head|tail)\b[^|;&]*)")
 _SETTING = re.compile(r"\A(?:cd \S+ && |[A-Z_]+=\S+ )+")
