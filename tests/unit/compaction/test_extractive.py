@@ -350,7 +350,7 @@ def test_every_quotation_in_a_recorded_session_is_the_users_own_words(transcript
 def test_one_failure_is_one_line_that_names_the_test():
     text = summary(
         HumanMessage("Fix it."),
-        call("Bash", {"command": "pytest -q"}),
+        call("Bash", command="pytest -q"),
         result(
             "E       AssertionError: assert 1 == 2\ntests/test_a.py:7: AssertionError\n"
             "FAILED tests/test_a.py::test_x - AssertionError: assert 1 == 2\n1 failed in 0.12s"
