@@ -36,6 +36,7 @@ class Settings(BaseSettings):
     Attributes:
         database_url: DSN of a PostgreSQL server with pgvector. Unset: the embedded server.
         require_database_url: Refuse the embedded server; for production.
+        require_row_security: Refuse a role that `langledger db role` did not make.
         data_dir: Where the embedded server keeps its data.
         db_schema: The schema that holds langledger's tables.
         tenant: Whose rows are read and written.
@@ -58,6 +59,7 @@ class Settings(BaseSettings):
 
     database_url: SecretStr | None = None
     require_database_url: bool = False
+    require_row_security: bool = False
     data_dir: Path = Field(default_factory=_default_data_dir)
     db_schema: str = "langledger"
     tenant: str = "default"

@@ -22,6 +22,7 @@ from langledger.database import AsyncDatabase, Database
 from langledger.database.embedded import EmbeddedServer
 from langledger.database.opening import dsn_of, pooled
 from langledger.entries import Entry, Recorded
+from langledger.forget import AsyncForgetting, Forgetting
 from langledger.memory.facade import AsyncFacts, Facts
 from langledger.operations import Operation, Row, arun, run
 from langledger.parts import Parts, Redact, embedder_of, recall_of
@@ -33,7 +34,7 @@ __all__ = ["AsyncLedger", "Ledger"]
 T = TypeVar("T")
 
 
-class Ledger(States, Searches, Facts, Pins, Editing, Parts):
+class Ledger(States, Searches, Facts, Pins, Editing, Forgetting, Parts):
     """The history, working state and compactions of agents, in PostgreSQL.
 
     Its own methods block; the parts it hands out work sync and async. Use it as a context
@@ -85,6 +86,7 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
         redact: Redact = True,
         embeddings: object = None,
         reranker: CrossEncoder | None = None,
+        require_row_security: bool = False,
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -99,6 +101,7 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
             redact: As the class takes it.
             embeddings: As the class takes them.
             reranker: As the class takes it.
+            require_row_security: Refuse a role that `langledger db role` did not make.
             setup: Bring the schema up to date when opened. A role without DDL rights needs
                 none for a schema that is up to date.
 
@@ -111,7 +114,14 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
         check_tenant(tenant)
         redactor_of(redact)
         embedder = embedder_of(embeddings)
-        database, server = pooled(Database, dsn, data_dir, schema=schema, pool_size=pool_size)
+        database, server = pooled(
+            Database,
+            dsn,
+            data_dir,
+            schema=schema,
+            pool_size=pool_size,
+            secured=require_row_security,
+        )
         return cls(
             database,
             tenant=tenant,
@@ -136,6 +146,7 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
             if chosen.redact and chosen.redact_patterns
             else chosen.redact,
             embeddings=chosen.embeddings,
+            require_row_security=chosen.require_row_security,
         )
         return ledger.with_defaults(**chosen.compaction)
 
@@ -229,25 +240,13 @@ class Ledger(States, Searches, Facts, Pins, Editing, Parts):
         return run(operation, self._database)
 
 
-class AsyncLedger(AsyncStates, AsyncSearches, AsyncFacts, AsyncPins, AsyncEditing, Parts):
+class AsyncLedger(
+    AsyncStates, AsyncSearches, AsyncFacts, AsyncPins, AsyncEditing, AsyncForgetting, Parts
+):
     """The same as :class:`Ledger` for code in an event loop: its own methods are awaited.
 
-    Its connections belong to the loop it was opened in. The parts it hands out work
-    there awaited, and from other threads blocking.
-
-    Args:
-        database: An open or unopened pool; closed with the ledger.
-        tenant: Whose rows are read and written.
-        server: The embedded server the pool connects to; stopped with the ledger.
-        redact: Take secrets out of summaries, working state and index; entries keep them.
-            False: leave them; a list: regular expressions of more secrets.
-        embeddings: The model of the vectors that recall uses: ``"auto"`` (the local one, where
-            installed), ``"local"``, ``"sentence-encoder"``, ``"off"``, or LangChain ``Embeddings``;
-            default: what ``LANGLEDGER_EMBEDDINGS`` says.
-        reranker: A cross-encoder (LangChain's ``BaseCrossEncoder``) for the best 20 hits.
-        recalling: A searcher to share instead of making one.
-        setup: Bring the schema up to date when opened. Without it, run
-            `langledger db upgrade` once before.
+    Its connections belong to the loop it was opened in. The parts it hands out work there awaited,
+    and from other threads blocking. The arguments are those of :class:`Ledger`.
     """
 
     def __init__(
@@ -281,6 +280,7 @@ class AsyncLedger(AsyncStates, AsyncSearches, AsyncFacts, AsyncPins, AsyncEditin
         redact: Redact = True,
         embeddings: object = None,
         reranker: CrossEncoder | None = None,
+        require_row_security: bool = False,
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -290,7 +290,14 @@ class AsyncLedger(AsyncStates, AsyncSearches, AsyncFacts, AsyncPins, AsyncEditin
         check_tenant(tenant)
         redactor_of(redact)
         embedder = embedder_of(embeddings)
-        database, server = pooled(AsyncDatabase, dsn, data_dir, schema=schema, pool_size=pool_size)
+        database, server = pooled(
+            AsyncDatabase,
+            dsn,
+            data_dir,
+            schema=schema,
+            pool_size=pool_size,
+            secured=require_row_security,
+        )
         return cls(
             database,
             tenant=tenant,

@@ -348,7 +348,8 @@ def _at_once(ticket: Ticket) -> Query:
 def _combined(tickets: Sequence[Ticket]) -> Query:
     """Return one statement for several calls; as text, which is quicker to make of small ones."""
     calls = [{"place": n, **_as_json(ticket.query.params)} for n, ticket in enumerate(tickets)]
-    return Query(_queries["record_many"], {"calls": json.dumps(calls)})
+    tenant = tickets[0].query.params["tenant"]  # a checkpointer's is the same in all of them
+    return Query(_queries["record_many"], {"tenant": tenant, "calls": json.dumps(calls)})
 
 
 def _as_json(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ _MODULES = (
     "pins",
     "compaction",
     "checkpoint",
+    "forgetting",
     "repository",
     "repository_search",
     "database",

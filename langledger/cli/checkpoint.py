@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langledger.cli.common import MOST, DatabaseUrl, DataDir, Json, as_text, chosen_settings
+from langledger.cli.common import (
+    MOST,
+    DatabaseUrl,
+    DataDir,
+    Json,
+    as_text,
+    chosen_settings,
+    duration,
+)
 from langledger.cli.output import echo, one_line, print_json, progress, table
 from langledger.errors import ConfigurationError, LangLedgerError, SerializationError
 
@@ -24,10 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _NEVER = datetime.max.replace(tzinfo=UTC)  # later than any thread was written to
 _TOLD_EVERY = 10.0  # seconds
-_DURATION = re.compile(r"([1-9][0-9]{0,8})([smhdw])")
 
 
 def _texts(values: list[str] | None) -> list[str] | None:
@@ -109,15 +114,10 @@ def prune(
 
 def _ago(option: str, text: str) -> datetime:
     """Return the moment that lies a duration back."""
-    match = _DURATION.fullmatch(text)
     try:
-        if match:
-            return datetime.now(UTC) - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
-    except OverflowError:
-        pass
-    raise ConfigurationError(
-        f"{option} takes a number and s, m, h, d or w (seconds to weeks), such as 30d; not {text!r}"
-    )
+        return datetime.now(UTC) - duration(option, text)
+    except OverflowError as error:
+        raise ConfigurationError(f"{option} {text} is longer than there are dates") from error
 
 
 def _chosen(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -23,10 +25,13 @@ __all__ = [
     "Target",
     "as_text",
     "chosen_settings",
+    "duration",
     "opened_server",
 ]
 
 MOST = 2**63 - 1  # PostgreSQL's largest bigint
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DURATION = re.compile(r"([1-9][0-9]{0,8})([smhdw])")
 
 
 def as_text(value: str | None) -> str | None:
@@ -41,6 +46,20 @@ def as_text(value: str | None) -> str | None:
         return os.fsencode(value).decode()
     except UnicodeError as error:
         raise typer.BadParameter(f"{value!r} is not UTF-8 text") from error
+
+
+def duration(option: str, text: str) -> timedelta:
+    """Return the time that an option gives, such as ``30d``.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    match = _DURATION.fullmatch(text)
+    if match:
+        return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+    raise ConfigurationError(
+        f"{option} takes a number and s, m, h, d or w (seconds to weeks), such as 30d; not {text!r}"
+    )
 
 
 DatabaseUrl = Annotated[

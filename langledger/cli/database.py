@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from langledger.cli.common import DatabaseUrl, DataDir, Json, opened_server
-from langledger.cli.output import echo, print_json
+from langledger.cli.common import DatabaseUrl, DataDir, Json, as_text, opened_server
+from langledger.cli.output import echo, print_json, progress
 
 __all__ = ["register"]
 
@@ -75,3 +77,27 @@ def show_status(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json
         echo(f"schema {schema} is at version {found.version} of {found.head}")
         for label in found.pending:
             echo(f"pending {label}")
+
+
+@db.command()
+def role(
+    name: Annotated[
+        str, typer.Argument(callback=as_text, help="The role applications connect as.")
+    ],
+    dsn: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Make a role for applications, under row-level security; connect as the owner for this."""
+    from dataclasses import asdict
+
+    from langledger.database.roles import make_role
+
+    with opened_server(dsn, data_dir) as target:
+        made = make_role(target.dsn, name, schema=target.settings.db_schema)
+    if as_json:
+        print_json(asdict(made))
+        return
+    echo(f"role {made.name} reads and writes schema {made.schema}, one tenant at a time")
+    if made.created:
+        progress("it has no password yet: set one with psql's \\password")

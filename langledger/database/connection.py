@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psycopg
@@ -21,14 +22,22 @@ if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
     from langledger.operations import Row
 
 __all__ = [
+    "Probe",
     "address",
     "connect",
     "conninfo",
     "is_alive",
     "is_starting",
-    "load_adapters",
     "options",
+    "probe",
 ]
+
+# Not by to_regclass, which needs a right to the schema even to say that there is no table.
+_IS_SECURED = """
+SELECT row_security_active(c.oid) AS secured
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %(schema)s AND c.relname = 'thread'
+"""
 
 AnyConnection: TypeAlias = "psycopg.Connection[Row] | psycopg.AsyncConnection[Row]"
 
@@ -42,6 +51,19 @@ _DEFAULTS: dict[str, str | int] = {
     "keepalives_interval": 10,
     "keepalives_count": 3,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What was found out about a database.
+
+    Attributes:
+        adapters: Of its types.
+        secured: Whether row-level security holds for our role; None: there are no tables yet.
+    """
+
+    adapters: AdaptersMap
+    secured: bool | None
 
 
 def _parsed(dsn: str) -> dict[str, Any]:
@@ -111,8 +133,8 @@ def is_starting(dsn: str) -> bool:
     return PGconn.ping(conninfo(dsn).encode()) == Ping.REJECT
 
 
-def load_adapters(dsn: str) -> AdaptersMap:
-    """Connect once, and return the adapters that all connections to this database share.
+def probe(dsn: str, schema: str) -> Probe:
+    """Connect once, and return what all connections to this database share.
 
     pgvector's types have other numbers in each database. They are asked for here, not
     by each connection of the pool, and are absent until the extension is created.
@@ -124,7 +146,8 @@ def load_adapters(dsn: str) -> AdaptersMap:
         # Without the extension there is nothing to register; setup() creates it, and asks again.
         with suppress(psycopg.ProgrammingError):
             register_vector(connection)
-        return AdaptersMap(connection.adapters)
+        row = connection.execute(_IS_SECURED, {"schema": schema}).fetchone()
+        return Probe(AdaptersMap(connection.adapters), None if row is None else row["secured"])
 
 
 def is_alive(connection: AnyConnection, deadline: float) -> bool:

@@ -25,6 +25,11 @@ _UNAVAILABLE = {
     "53300": "the server has no connection left: lower pool_size or raise max_connections",
     "57P03": "the server is starting up or shutting down: try again in a moment",
 }
+_TENANT = '"langledger.tenant"'  # as PostgreSQL names a setting that it does not know
+_NO_TENANT = (
+    "row-level security holds for the role, and the statement names no tenant: if it was switched "
+    "on after this ledger was opened, open it again"
+)
 _NOT_SET_UP = frozenset({"3F000", "42P01", "42703"})
 _REFUSED = {
     "25006": (
@@ -112,8 +117,9 @@ def translate(error: psycopg.Error) -> DatabaseError:
         return DatabaseUnavailableError(f"{_UNAVAILABLE[state]} ({said})")
     if is_lost(error):
         return DatabaseUnavailableError(_unreached(state, said))
-    if state in _REFUSED:
-        return DatabaseError(f"{_REFUSED[state]} ({said})")
+    refusal = _NO_TENANT if _TENANT in said else _REFUSED.get(state)
+    if refusal is not None:
+        return DatabaseError(f"{refusal} ({said})")
     return DatabaseError(f"PostgreSQL refused a statement: {said}")
 
 

@@ -56,6 +56,7 @@ class Database(PoolBase):
         max_size: Connections open at once; who finds none waits.
         timeout: Seconds to wait for a connection, and to go on retrying.
         trouble: Asked for a reason when the server is gone; ``EmbeddedServer.trouble``.
+        require_row_security: Refuse a role that row-level security does not hold for.
 
     Raises:
         ConfigurationError: When an argument is out of range or the DSN is not readable.
@@ -134,7 +135,7 @@ class Database(PoolBase):
         with self._reporting():
             for attempt in self._attempts(batch):
                 with attempt:
-                    return self._try(statements, deadline)
+                    return self._try(statements, deadline)[-len(batch.queries) :]
         raise AssertionError("a retry ends with a result or an error")
 
     async def aexecute(self, batch: Batch) -> list[list[Row]]:
@@ -241,7 +242,7 @@ class AsyncDatabase(PoolBase):
         with self._reporting():
             async for attempt in self._attempts(batch):
                 with attempt:
-                    return await self._try(statements, deadline)
+                    return (await self._try(statements, deadline))[-len(batch.queries) :]
         raise AssertionError("a retry ends with a result or an error")
 
     def execute(self, batch: Batch) -> list[list[Row]]:

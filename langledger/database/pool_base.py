@@ -11,13 +11,14 @@ import stamina
 from psycopg.adapt import AdaptersMap
 from psycopg_pool import PoolTimeout
 
-from langledger.arguments import check_whole
+from langledger.arguments import check_switch, check_whole
 from langledger.database import connection as connections
 from langledger.database.batches import Statements
 from langledger.database.failures import is_lost, is_rolled_back, translated
 from langledger.database.forks import tell_of_forks
 from langledger.database.migrate import migrate
 from langledger.database.queries import Renderer
+from langledger.database.tenancy import set_tenant, tenant_of
 from langledger.errors import ConfigurationError, DatabaseError, DatabaseUnavailableError
 
 if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
@@ -26,6 +27,10 @@ if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
 __all__ = ["NOT_OPEN", "PoolBase"]
 
 NOT_OPEN = "the database is not open: use it in a with statement, or call open() first"
+_UNSECURED = (
+    "row-level security is required, and the role of the DSN is not under it: make one with "
+    "`langledger db role NAME` and connect as that"
+)
 
 
 class PoolBase:
@@ -40,6 +45,7 @@ class PoolBase:
         max_size: int = 10,
         timeout: float = 30.0,
         trouble: Callable[[], str | None] | None = None,
+        require_row_security: bool = False,
     ) -> None:
         _check_sizes(min_size, max_size, timeout)
         self.dsn = dsn
@@ -50,7 +56,9 @@ class PoolBase:
         self._trouble = trouble
         self._conninfo = connections.conninfo(dsn)
         self._renderer = Renderer(schema)
+        self._required = check_switch("require_row_security", require_row_security)
         self._adapters: AdaptersMap | None = None
+        self._secured: bool | None = None
         tell_of_forks(self)
 
     def before_fork(self) -> None:
@@ -69,7 +77,16 @@ class PoolBase:
         return f"<{type(self).__name__} {where} schema={self.schema!r}>"
 
     def _statements(self, batch: Batch) -> Statements:
-        return [(self._renderer.render(query.sql), query.params) for query in batch.queries]
+        """Return what is sent; where the role is under row-level security, the tenant first."""
+        statements: Statements = [
+            (self._renderer.render(query.sql), query.params) for query in batch.queries
+        ]
+        if self._required and not self._secured:
+            raise ConfigurationError(_UNSECURED)
+        if self._secured:
+            tenant = tenant_of(batch.queries)
+            statements[:0] = [] if tenant is None else [(set_tenant(tenant), None)]
+        return statements
 
     def _options(self) -> dict[str, Any]:
         return connections.options(self._adapters)
@@ -110,7 +127,10 @@ class PoolBase:
         """Connect once: a wrong DSN is found now, and so are the types of this database."""
         for attempt in self._retrying(self._is_starting):
             with attempt:
-                self._adapters = connections.load_adapters(self.dsn)
+                found = connections.probe(self.dsn, self.schema)
+                self._adapters, self._secured = found.adapters, found.secured
+        if self._required and self._secured is False:
+            raise ConfigurationError(_UNSECURED)
 
     def _is_starting(self, error: Exception) -> bool:
         return isinstance(error, DatabaseUnavailableError) and connections.is_starting(self.dsn)

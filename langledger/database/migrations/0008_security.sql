@@ -1,0 +1,59 @@
+-- Row-level security, and receipts of what was forgotten.
+
+-- What was forgotten: who asked, when, and how many rows of which table; nothing of what they said.
+CREATE TABLE forget_receipt (
+    tenant        text        NOT NULL,
+    receipt_id    uuid        NOT NULL,
+    part          integer     NOT NULL DEFAULT 0,  -- a user's threads and items, then each other thread
+    what          text        NOT NULL,  -- tenant, user, thread, entry or retention
+    subject       text        NOT NULL,  -- the id that was given; of entries the thread's
+    requested_by  text,
+    counts        jsonb       NOT NULL,  -- rows by table
+    created_at    timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant, receipt_id, part)
+);
+
+-- Puts every table with a tenant under row-level security: a role that does not own it sees and
+-- writes the rows of the tenant that its transaction names (SET LOCAL langledger.tenant), and where
+-- none is named its statement fails, or sees nothing. With p_force, or where that was done before,
+-- the owner too. A migration that makes a table calls it.
+CREATE FUNCTION secure_tables(p_force boolean DEFAULT false) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    v_schema oid := (SELECT n.oid FROM pg_namespace n WHERE n.nspname = current_schema());
+    v_force  boolean;
+    v_table  record;
+BEGIN
+    SELECT p_force OR coalesce(bool_or(c.relforcerowsecurity), false) INTO v_force
+    FROM pg_class c WHERE c.relnamespace = v_schema AND c.relkind IN ('r', 'p');
+    FOR v_table IN
+        SELECT c.oid::regclass AS name, c.relrowsecurity AS enabled, c.relforcerowsecurity AS forced,
+               EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'one_tenant')
+               AS has_policy
+        FROM pg_class c
+        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped
+        WHERE c.relnamespace = v_schema AND c.relkind IN ('r', 'p')
+        ORDER BY c.relname
+    LOOP
+        IF NOT v_table.has_policy THEN
+            EXECUTE format('CREATE POLICY one_tenant ON %s USING (tenant = current_setting(%L))',
+                           v_table.name, 'langledger.tenant');
+        END IF;
+        IF NOT v_table.enabled THEN
+            EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', v_table.name);
+        END IF;
+        IF v_force AND NOT v_table.forced THEN
+            EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', v_table.name);
+        END IF;
+    END LOOP;
+END $$;
+
+-- A view reads with the rights of its owner unless told otherwise, which PostgreSQL 14 cannot be:
+-- there `langledger db role` refuses to make a role.
+DO $$
+BEGIN
+    IF current_setting('server_version_num')::int >= 150000 THEN
+        EXECUTE 'ALTER VIEW working_state SET (security_invoker = true)';
+    END IF;
+    PERFORM secure_tables();
+END $$;
