@@ -323,13 +323,16 @@ def _other_tasks(state: WorkingState) -> list[str]:
     lines: list[str] = []
     for task, other in sorted(state.other_tasks.items(), key=newest)[:_MAX_OTHER_TASKS]:
         name = f"{data(task, 40)}: " if task else ""
-        counts = (
-            f"{len(other.files_touched)} files, {len(_open_steps(other.task_progress))} steps open"
-        )
+        files, steps = len(other.files_touched), len(_open_steps(other.task_progress))
+        counts = f"{_number(files, 'file')}, {_number(steps, 'step')} open"
         lines.append(
             f"- {name}{data(other.task_title, 80)} ({counts}) {references(other.heard[:1])}"
         )
     return lines
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _reads(state: WorkingState) -> list[str]:

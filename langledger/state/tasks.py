@@ -1,8 +1,9 @@
 """The tasks of a thread: which one a message belongs to, and one state for each.
 
 A task is given (``task_id``) or noticed: the user names a new one or returns to one, or a long
-message shares no word with anything said so far. Switching parks the state of the task that was
-worked on; switching back restores it. Orders and definitions hold for every task.
+message shares next to no telling word with what was said and touched so far. Switching parks the
+state of the task that was worked on; switching back restores it. Orders and definitions hold for
+every task.
 """
 
 from __future__ import annotations
@@ -44,15 +45,38 @@ _BACK = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
-    r"\A\W*(?:and|also|but|yes|yep|no|it|that|this|these|those|then|ok|so|still"
+    r"\A\s*<|\A\W*(?:and|also|but|yes|yep|no|it|that|this|these|those|then|ok|okay|alright|so|still|um+"
+    r"|hm+|oh|sorry|well|commit|push"
     r"|again|continue|go on"
     r"|keep|same|the (?:above|same|rest)|there|he|she|they|why|any|other|what about|how about)\b"
     r"|\A\W*(?:还|也|但|是的|不|这|那|它|然后|继续|再|同样)",
     re.IGNORECASE,
 )
-_FOREIGN_WORDS = 8
+_REFERS = re.compile(
+    r"\b(?:everything|once more|as (?:before|discussed)|(?:we|you) just)\b|再一遍|刚才|以上|全部",
+    re.IGNORECASE,
+)
+# What is said of any work with code, stemmed as features are; it tells no task from another.
+_OF_ANY_WORK = frozenset(
+    word
+    for words in (
+        "add agent bug build call chang check class code command commit config correct creat",
+        "current data default describ descript error exampl exist fail file find fix follow func",
+        "get handl help implement input issu key lin list look mak message name need new output",
+        "pass plan pleas problem project proper pull push read remov repo request requir run set",
+        "show solv start support test try type updat user valu version want way work",
+        "一个 代码 修复 文件 测试 功能 添加 实现 修改 帮我 问题 运行 项目 检查",
+    )
+    for word in words.split()
+)
+_FOREIGN_WORDS = 12
+_FOREIGN = 0.1
 _KNOWN_WORDS = 40
 _RETURNS = 0.5
+_AT_HOME, _TELLING_WORDS = 0.4, 4
+_LOOKED_AT = 600  # characters of a message
+_MOST_PATHS = 20_000
+_SEPARATORS = re.compile(r"[/_.-]")
 
 
 def belongs_to(state: WorkingState, text: str, source: int) -> str | None:
@@ -63,7 +87,7 @@ def belongs_to(state: WorkingState, text: str, source: int) -> str | None:
         text: What the user typed.
         source: Seq of its entry, after which a new task is named.
     """
-    start = text[:600]
+    start = text[:_LOOKED_AT]
     if state.other_tasks and (found := _returned_to(state, start)) is not None:
         return found or None
     if not _has_work(state):
@@ -115,10 +139,10 @@ def with_topic(state: WorkingState, text: str) -> None:
 
 
 def _returned_to(state: WorkingState, text: str) -> str | None:
-    """Return the parked task that the user says to return to; None: none."""
+    """Return the parked task that a message says to return to, or is about; None: none."""
     found = _BACK.match(text)
     if found is None:
-        return None
+        return _at_home_in(state, text)
     named = features(found["en"] or found["zh"]).words
     best: tuple[float, str] | None = None
     for key, other in state.other_tasks.items():
@@ -130,12 +154,34 @@ def _returned_to(state: WorkingState, text: str) -> str | None:
     return best[1] if best else None
 
 
+def _at_home_in(state: WorkingState, text: str) -> str | None:
+    """Return the parked task whose words a message speaks, and not those of the current one."""
+    words = _telling(_SEPARATORS.sub(" ", text))
+    if len(words) < _TELLING_WORDS or _GOES_ON.match(text) or _share(words, state) > _FOREIGN:
+        return None
+    shares = ((_share(words, other), key) for key, other in state.other_tasks.items())
+    best = max(shares, default=(0.0, ""))
+    return best[1] if best[0] >= _AT_HOME else None
+
+
 def _is_foreign(state: WorkingState, text: str) -> bool:
-    """Whether a long message shares no word with anything said in the task so far."""
-    if len(state.topic) < _KNOWN_WORDS or _GOES_ON.match(text):
+    """Whether a long message has next to no telling word of the task so far."""
+    if len(state.topic) < _KNOWN_WORDS or _GOES_ON.match(text) or _REFERS.search(text):
         return False
-    words = features(one_line(text, 500)).words
-    return len(words) >= _FOREIGN_WORDS and not words & state.topic.keys()
+    words = _telling(text)
+    return len(words) >= _FOREIGN_WORDS and _share(words, state) <= _FOREIGN
+
+
+def _telling(text: str) -> frozenset[str]:
+    words = features(one_line(text, _LOOKED_AT)).words - _OF_ANY_WORK
+    return frozenset(word for word in words if len(word) > 2 or not word.isascii())
+
+
+def _share(words: frozenset[str], state: WorkingState) -> float:
+    """Return how many of some words were said in a task, or name what it touched."""
+    paths = " ".join([*state.files_touched, *state.files_read])[:_MOST_PATHS]
+    known = state.topic.keys() | features(_SEPARATORS.sub(" ", paths)).words
+    return len(words & known) / len(words) if words else 1.0
 
 
 def _has_work(state: WorkingState) -> bool:
