@@ -3,6 +3,9 @@
 The server is the one of ``LANGLEDGER_TEST_DSN`` (a role that may create databases), else
 the embedded one in a temporary folder. Each test gets a database of its own, cloned from
 a template that was migrated once.
+
+With ``LANGLEDGER_TEST_CITUS_DSN``, a database of its own on a Citus coordinator with workers,
+the tables are distributed there once, and emptied for each test.
 """
 
 from __future__ import annotations
@@ -22,8 +25,10 @@ from psycopg.sql import SQL, Identifier
 from langledger.database import AsyncDatabase, Database
 from langledger.database.connection import connect
 from langledger.database.embedded import EmbeddedServer
+from tests.support import cluster
 
 ROOT = Path(__file__).resolve().parent.parent
+CITUS = os.environ.get("LANGLEDGER_TEST_CITUS_DSN")
 
 # Loading a tokeniser takes longer than an example may; CI must not fail on luck.
 settings.register_profile("langledger", deadline=None, derandomize="CI" in os.environ)
@@ -61,6 +66,10 @@ def open_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def template(server_dsn: str) -> Iterator[str]:
     """A database that is migrated to head, to be cloned."""
+    if CITUS:  # it cannot be: the workers would not have it
+        cluster.prepare(CITUS)
+        yield CITUS
+        return
     with _new_database(server_dsn) as name:
         dsn = make_conninfo(server_dsn, dbname=name)
         Database(dsn).setup()
@@ -70,6 +79,10 @@ def template(server_dsn: str) -> Iterator[str]:
 @pytest.fixture
 def dsn(server_dsn: str, template: str) -> Iterator[str]:
     """A fresh database, migrated to head."""
+    if CITUS:
+        cluster.empty(CITUS)
+        yield CITUS
+        return
     with _new_database(server_dsn, template=template) as name:
         yield make_conninfo(server_dsn, dbname=name)
 
@@ -77,6 +90,10 @@ def dsn(server_dsn: str, template: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def module_dsn(server_dsn: str, template: str) -> Iterator[str]:
     """A database for all tests of a module, which keep apart by their tenants."""
+    if CITUS:
+        cluster.empty(CITUS)
+        yield CITUS
+        return
     with _new_database(server_dsn, template=template) as name:
         yield make_conninfo(server_dsn, dbname=name)
 

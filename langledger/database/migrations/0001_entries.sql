@@ -80,6 +80,7 @@ DECLARE
     first    record;
     messages bigint;  -- the seqs that the next ones get
     others   bigint;
+    place    integer;
 BEGIN
     SELECT next_seq, next_value INTO first FROM thread
     WHERE tenant = p_tenant AND thread_key = p_thread_key;
@@ -112,14 +113,16 @@ BEGIN
                 seq := messages;
                 messages := messages + 1;
             END IF;
+            place := item.place;
+            IF place IS NULL OR place < 0 THEN
+                SELECT coalesce(max(e.occurrence) + 1, 0) INTO place FROM entry e
+                WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key
+                  AND e.digest = item.digest;
+            END IF;
             INSERT INTO entry (tenant, thread_key, seq, digest, occurrence, tokens, kind, role,
                                message_id, task_id, user_id, scope, metadata, body)
             VALUES (p_tenant, p_thread_key, seq, item.digest,
-                    CASE WHEN item.place >= 0 THEN item.place
-                         ELSE (SELECT coalesce(max(e.occurrence) + 1, 0) FROM entry e
-                               WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key
-                                 AND e.digest = item.digest) END,
-                    item.tokens, CASE item.kind WHEN 'reply' THEN 'draft' ELSE item.kind END,
+                    place, item.tokens, CASE WHEN item.kind = 'reply' THEN 'draft' ELSE item.kind END,
                     item.role, item.message_id, p_task_id, p_user_id,
                     p_scope, item.metadata, item.body);
             fresh := true;

@@ -84,7 +84,7 @@ BEGIN
     IF NOT FOUND THEN
         INSERT INTO thread AS t (tenant, thread_key, thread_id)
         VALUES (p_tenant, p_thread_key, p_thread_id)
-        ON CONFLICT (tenant, thread_key) DO UPDATE SET updated_at = now()
+        ON CONFLICT (tenant, thread_key) DO UPDATE SET updated_at = excluded.updated_at
         RETURNING t.generation INTO generation;
     END IF;
     IF p_generation <> generation THEN
