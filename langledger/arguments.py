@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from langledger.errors import ConfigurationError
 
 __all__ = [
     "check_optional",
+    "check_seconds",
     "check_switch",
     "check_tenant",
     "check_text",
@@ -88,6 +91,17 @@ def check_whole(name: str, value: object, *, least: int = 0, most: int = _LARGES
         bound = f"at least {least}" if value < least else f"at most {most}"
         raise ConfigurationError(f"{name} must be {bound}")
     return value
+
+
+def check_seconds(name: str, value: object) -> float:
+    """Return a number of seconds above 0.
+
+    Raises:
+        ConfigurationError: It is no such number.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf:
+        return value
+    raise ConfigurationError(f"{name} must be a number of seconds above 0, not {_shown(value)}")
 
 
 def _shown(value: object) -> str:

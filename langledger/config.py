@@ -43,6 +43,7 @@ class Settings(BaseSettings):
         embeddings: Model of the vectors of recall: ``auto`` (the local one, where installed),
             ``local``, ``sentence-encoder`` or ``off``.
         pool_size: Most connections open at once.
+        outage_buffer: Most messages that wait in memory while the database is away; 0: none do.
         trigger: What sets off a compaction where code says nothing, as JSON: a share, a pair, or
             an object or list of these.
         hard_trigger: Share at which one is made whatever the trigger says.
@@ -65,6 +66,7 @@ class Settings(BaseSettings):
     tenant: str = "default"
     embeddings: Literal["auto", "local", "sentence-encoder", "off"] = "auto"
     pool_size: int = Field(default=10, ge=1)
+    outage_buffer: int = Field(default=0, ge=0)
     trigger: Any = None
     hard_trigger: float | None = None
     wait_for_turn: bool | None = None

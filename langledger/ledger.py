@@ -148,7 +148,7 @@ class Ledger(States, Searches, Facts, Pins, Editing, Forgetting, Parts):
             embeddings=chosen.embeddings,
             require_row_security=chosen.require_row_security,
         )
-        return ledger.with_defaults(**chosen.compaction)
+        return ledger._as_set(chosen)  # noqa: SLF001 - it is one of us
 
     @property
     def dsn(self) -> str:
@@ -164,7 +164,7 @@ class Ledger(States, Searches, Facts, Pins, Editing, Forgetting, Parts):
 
     def close(self) -> None:
         """Close the connections; stop the embedded server if no one else uses it."""
-        self.keeper.close()
+        self._end_background()
         if self._owns_recall:
             self.recalling.close()
         self._database.close()
@@ -210,8 +210,8 @@ class Ledger(States, Searches, Facts, Pins, Editing, Forgetting, Parts):
     ) -> Recorded:
         """Record messages; see :func:`langledger.entries.append`."""
         return self._run(
-            entries.append(
-                self._at(thread_id),
+            self._append(
+                thread_id,
                 messages,
                 from_start=from_start,
                 task_id=task_id,
@@ -322,7 +322,7 @@ class AsyncLedger(
 
     async def close(self) -> None:
         """Close the connections; stop the embedded server if no one else uses it."""
-        await asyncio.to_thread(self.keeper.close)
+        await asyncio.to_thread(self._end_background)
         if self._owns_recall:
             await asyncio.to_thread(self.recalling.close)
         await self._database.close()
@@ -368,8 +368,8 @@ class AsyncLedger(
     ) -> Recorded:
         """Record messages; see :func:`langledger.entries.append`."""
         return await self._run(
-            entries.append(
-                self._at(thread_id),
+            self._append(
+                thread_id,
                 messages,
                 from_start=from_start,
                 task_id=task_id,

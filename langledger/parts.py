@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
@@ -19,13 +20,14 @@ from langledger.compaction.node import CompactionNode
 from langledger.compaction.options import CompactionOptions, compactor_of
 from langledger.compaction.requests import compact_tool
 from langledger.compaction.statekeeping import keeper_of
-from langledger.config import load_settings
+from langledger.config import Settings, load_settings
 from langledger.database import AsyncDatabase, Database
-from langledger.entries import Location
+from langledger.entries import Location, Recorded
 from langledger.entries.lookup import Locate, lookup_tool
 from langledger.entries.raw import entry_tool
 from langledger.memory.parts import MemoryParts
-from langledger.operations import Executor
+from langledger.operations import Executor, Operation
+from langledger.outage import Outage, answering, append, outage_of, with_outage_buffer
 from langledger.recall import CrossEncoder, Embedder, Recall, resolve
 from langledger.redaction import Redactor, redactor_of
 from langledger.repository.parts import RepositoryParts
@@ -122,6 +124,30 @@ class Parts(MemoryParts, RepositoryParts):
         compactor_of(can_look_up=False, **options)
         self._compaction_defaults = dict(options)
         return self
+
+    def with_outage_buffer(self, messages: int = 1000, *, after: float = 5.0) -> Self:
+        """Have agents go on while the database is away; what they say waits, and is recorded then.
+
+        Holds for all ledgers on the same connections. A process that ends meanwhile takes what
+        waits with it. Checkpoints never wait, and what must be read is an error.
+
+        Args:
+            messages: Most that wait in memory.
+            after: Seconds without an answer until the database counts as away.
+
+        Returns:
+            The ledger itself.
+
+        Raises:
+            ConfigurationError: A number is out of range.
+        """
+        with_outage_buffer(self._executor, messages=messages, after=after)
+        return self
+
+    @property
+    def outage(self) -> Outage | None:
+        """What holds messages while the database is away; None: that is an error."""
+        return outage_of(self._executor)
 
     @property
     def keeper(self) -> Keeper:
@@ -239,18 +265,36 @@ class Parts(MemoryParts, RepositoryParts):
 
         The middleware of ``create_agent`` brings it along.
         """
-        return lookup_tool(self._executor, self._locating(), self._recalling.told)
+        tool = lookup_tool(self._executor, self._locating(), self._recalling.told)
+        return answering(tool) if self.outage else tool
 
     def entry_tool(self) -> BaseTool:
         """Return the tool ``get_entry``, which reads an entry raw, for the tool node of a graph.
 
         The middleware of ``create_agent`` brings it along.
         """
-        return entry_tool(self._executor, self._locating())
+        tool = entry_tool(self._executor, self._locating())
+        return answering(tool) if self.outage else tool
 
     def _locating(self, messages_key: str = USUAL_KEY) -> Locate:
         check_text("messages_key", messages_key)
         return partial(locate, self._tenant, messages_key=messages_key)
+
+    def _as_set(self, settings: Settings) -> Self:
+        """Take over what the settings say of what is handed out."""
+        if settings.outage_buffer:
+            self.with_outage_buffer(settings.outage_buffer)
+        return self.with_defaults(**settings.compaction)
+
+    def _append(
+        self, thread_id: str, messages: Sequence[BaseMessage], **facts: Any
+    ) -> Operation[Recorded]:
+        return append(self.outage, self._at(thread_id), messages, **facts)
+
+    def _end_background(self) -> None:
+        self.keeper.close()
+        if self.outage is not None:
+            self.outage.close()
 
     def _at(self, thread_id: str, scope: str = "") -> Location:
         return Location(self._tenant, thread_id, scope)

@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, SystemMessage
 
 from langledger.compaction.brought import Brought
+from langledger.compaction.policy import Room
 from langledger.compaction.records import CompactionReport
 from langledger.compaction.session import View
 from langledger.compaction.shares import Shares
@@ -63,6 +64,7 @@ class Prepared:
         brought: What was recalled for this call, where that was due.
         shares: What each part of the view takes.
         debug: They are told whatever they are.
+        waiting: Messages that wait in memory for the database to come back; None: it is there.
     """
 
     view: View
@@ -73,3 +75,12 @@ class Prepared:
     brought: Brought | None = None
     shares: Shares | None = None
     debug: bool = False
+    waiting: int | None = None
+
+    def too_large(self, room: Room) -> str:
+        """Say why the call does not fit its window, and what to do."""
+        return (
+            f"the model call takes about {self.tokens} tokens and the window is {room.window}: the "
+            f"system message and tools take {room.fixed}, and the newest message of the user must "
+            "stay as it is. Use a model with a larger window, fewer tools, or a shorter message."
+        ) + (f" No compaction was made: {self.warning}." if self.warning else "")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from langledger.compaction.adrift import Adrift, compact_adrift, held
 from langledger.compaction.calls import ModelCall, Prepared
 from langledger.compaction.overflow import overflow_of, room_below
-from langledger.compaction.pairing import Tracked
+from langledger.compaction.pairing import track
 from langledger.compaction.policy import Policy, Room
 from langledger.compaction.recalled import Recaller
 from langledger.compaction.recap import RecapWhen
@@ -28,8 +28,10 @@ from langledger.compaction.telemetry import announce_recap
 from langledger.compaction.triggers import Due
 from langledger.entries import Location, append
 from langledger.entries.ranges import Ranges
-from langledger.errors import DatabaseError, NothingToShrinkError
+from langledger.errors import NothingToShrinkError
 from langledger.operations import Operation
+from langledger.outage import Outage
+from langledger.outage import append as append_or_wait
 from langledger.state import store
 from langledger.tokens import Calibration, count_each, count_message, count_tools
 
@@ -40,9 +42,7 @@ _MOST_ROUNDS = 4
 # A refusal that names less than this names something else.
 _SMALLEST_WINDOW = 256
 
-__all__ = ["Compactor", "ModelCall", "Prepared", "record_answer"]
-
-logger = logging.getLogger("langledger.compaction")
+__all__ = ["Compactor", "ModelCall", "Prepared"]
 
 
 @dataclass(slots=True)
@@ -59,6 +59,7 @@ class Compactor:
         recap: When the view asks the agent where it stands.
         recaller: Brings what is out of view back where it is sure to help; None: nothing does.
         debug: Label each message of a view with its origin, and tell what each part takes.
+        outage: Where messages wait while the database is away; None: that is an error.
     """
 
     policy: Policy = field(default_factory=Policy)
@@ -70,7 +71,9 @@ class Compactor:
     recap: RecapWhen = "auto"
     recaller: Recaller | None = None
     debug: bool = False
+    outage: Outage | None = None
     _sessions: Sessions = field(default_factory=Sessions)
+    _adrift: Adrift = field(default_factory=Adrift)
     _calibrations: dict[str, Calibration] = field(default_factory=dict[str, Calibration])
     _windows: dict[str, int] = field(default_factory=dict[str, int])  # that providers told of
     _sizes: dict[str, tuple[object, int]] = field(default_factory=dict[str, tuple[object, int]])
@@ -89,6 +92,20 @@ class Compactor:
             NothingToShrinkError: What must stay verbatim is larger than the window.
             DatabaseError: The messages could not be recorded; the call must not go ahead.
         """
+        outage, known = self.outage, self._sessions.peek(call.location)
+        if outage is None:
+            return (yield from self._recorded(call, force, below))
+        prepared = yield from outage.bridge(
+            self._recorded(call, force, below),
+            lambda: self._unrecorded(call, outage, known, below),
+        )
+        if prepared.waiting is None:
+            self._adrift.leave(call.location)
+        return prepared
+
+    def _recorded(
+        self, call: ModelCall, force: str | None, below: int | None
+    ) -> Operation[Prepared]:
         call = replace(self._as_known(call), core=(yield from self.state.core(call.cwd)))
         if self.review is not None and below is None:
             force = (yield from self.review.resume(call.location)) or force
@@ -100,22 +117,7 @@ class Compactor:
             due = Due(reason=force) if force else self._due(call, session, prepared)
             if due is None:
                 break
-            step = Step(
-                call=call,
-                session=session,
-                policy=self.policy,
-                summariser=self.summariser,
-                can_look_up=self.can_look_up,
-                measure=lambda: self._measure(call, session),
-                before=prepared,
-                room=self._room(call, prepared.view),
-                due=due,
-                below=below,
-                review=self.review,
-                recap=self.recap,
-                state=self.state,
-            )
-            prepared = yield from step.run()
+            prepared = yield from self._step(call, session, prepared, due, below).run()
             if prepared.report is not None or prepared.warning is not None:
                 break
             force = None  # another process compacted; see whether that is enough
@@ -127,9 +129,46 @@ class Compactor:
                 call, session, prepared, lambda: self._measure(call, session)
             )
         self._sessions.put(call.location, session)
+        return self._fitting(call, session, prepared)
+
+    def _unrecorded(
+        self, call: ModelCall, outage: Outage, known: Session | None, below: int | None
+    ) -> Operation[Prepared]:
+        """Return the view while the database is away; what is new waits to be recorded."""
+        call = replace(self._as_known(call), core=(yield from self.state.core(call.cwd)))
+        self._sessions.take(call.location)  # from now on its entries are not those recorded
+        session, new = self._adrift.join(call, known, lambda: self._begin(call), self._sizes_of)
+        waiting = outage.hold(held(call, session, new=new, about=self._about(call)))
+        prepared = self._measure(call, session)
+        due = Due(reason="overflow") if below else self._due(call, session, prepared)
+        if due is not None:
+            step = self._step(call, session, prepared, due, below)
+            prepared = yield from compact_adrift(step)
+        return self._fitting(call, session, replace(prepared, waiting=waiting))
+
+    def _step(
+        self, call: ModelCall, session: Session, before: Prepared, due: Due, below: int | None
+    ) -> Step:
+        return Step(
+            call=call,
+            session=session,
+            policy=self.policy,
+            summariser=self.summariser,
+            can_look_up=self.can_look_up,
+            measure=lambda: self._measure(call, session),
+            before=before,
+            room=self._room(call, before.view),
+            due=due,
+            below=below,
+            review=self.review,
+            recap=self.recap,
+            state=self.state,
+        )
+
+    def _fitting(self, call: ModelCall, session: Session, prepared: Prepared) -> Prepared:
         # A provider's report alone is no reason to refuse a call that fits by our own count.
         if min(prepared.tokens, self._calibration(call).apply(prepared.counted)) > call.window:
-            raise NothingToShrinkError(_too_large(prepared, self._room(call, prepared.view)))
+            raise NothingToShrinkError(prepared.too_large(self._room(call, prepared.view)))
         return self._with_shares(call, session, prepared)
 
     def _with_shares(self, call: ModelCall, session: Session, prepared: Prepared) -> Prepared:
@@ -151,13 +190,21 @@ class Compactor:
         """Record what the model answered, so that a finished turn is complete."""
         session = self._sessions.take(call.location)
         sizes = self._sizes_of(answer)
-        recorded = yield from append(
-            call.location, answer, task_id=call.task_id, user_id=call.user_id, tokens=sizes
+        recorded = yield from append_or_wait(
+            # One without an id will get another in the state; then it is with the next call.
+            self.outage if all(message.id for message in answer) else None,
+            call.location,
+            answer,
+            task_id=call.task_id,
+            user_id=call.user_id,
+            tokens=sizes,
         )
+        if recorded.waiting:
+            return
         if session is not None:
             _note_task(session, call, recorded.entry_ids)
             known = session.recap
-            session.extend([*call.messages, *answer], _track(recorded.entry_ids, answer, sizes))
+            session.extend([*call.messages, *answer], track(recorded.entry_ids, answer, sizes))
             self._sessions.put(call.location, session)
             if session.recap is not None and session.recap != known:
                 yield from note_recap(call.location, session.recap)
@@ -225,7 +272,7 @@ class Compactor:
             also=news_query(call.location, known=session.highest),
         )
         _note_task(session, call, recorded.entry_ids)
-        session.extend(call.messages, _track(recorded.entry_ids, new, sizes))
+        session.extend(call.messages, track(recorded.entry_ids, new, sizes))
         compactions, session.asked = split_news(recorded.also)
         follow(session, compactions)
         elsewhere = recorded.added < len(new) and any(isinstance(m, AIMessage) for m in new)
@@ -249,17 +296,12 @@ class Compactor:
             task_id=call.task_id,
             user_id=call.user_id,
             tokens=sizes,
-            about=({"cwd": call.cwd} if call.cwd else {}) | self.state.facts(call.cwd),
+            about=self._about(call),
             also=news_query(call.location, known=0),
         )
-        session = Session(
-            count=self.count,
-            cwd=call.cwd,
-            redactor=self.summariser.redactor,
-            reads_subjects=self._reads_subjects,
-        )
+        session = self._begin(call)
         session.tasks |= yield from store.task_ids(call.location)
-        session.extend(call.messages, _track(recorded.entry_ids, call.messages, sizes))
+        session.extend(call.messages, track(recorded.entry_ids, call.messages, sizes))
         compactions, session.asked = split_news(recorded.also)
         if compactions:
             session.highest = compactions[0]["generation"]
@@ -269,6 +311,17 @@ class Compactor:
         if self.recaller is not None:
             yield from self.recaller.restore(call, session)
         return session
+
+    def _begin(self, call: ModelCall) -> Session:
+        return Session(
+            count=self.count,
+            cwd=call.cwd,
+            redactor=self.summariser.redactor,
+            reads_subjects=self._reads_subjects,
+        )
+
+    def _about(self, call: ModelCall) -> dict[str, str]:
+        return ({"cwd": call.cwd} if call.cwd else {}) | self.state.facts(call.cwd)
 
     def _measure(self, call: ModelCall, session: Session) -> Prepared:
         view = with_core(session.view(call.system), call.core)
@@ -330,35 +383,6 @@ class Compactor:
         return prepared.counted - session.settled >= self.policy.gain(room)
 
 
-def record_answer(
-    compactor: Compactor, call: ModelCall, answer: Sequence[BaseMessage]
-) -> Operation[None]:
-    """Record what the model answered; an answer that was paid for is not lost to a fault.
-
-    Where it cannot be recorded now, it is with the messages of the next call.
-    """
-    if not answer:
-        return
-    try:
-        yield from compactor.record(call, answer)
-    except DatabaseError as error:
-        logger.warning("an answer could not be recorded yet: %s", error)
-
-
 def _note_task(session: Session, call: ModelCall, entry_ids: Sequence[int]) -> None:
     if call.task_id is not None:
         session.tasks |= dict.fromkeys(entry_ids, call.task_id)
-
-
-def _track(
-    seqs: Sequence[int], messages: Sequence[BaseMessage], sizes: Sequence[int]
-) -> list[Tracked]:
-    return [Tracked(*item) for item in zip(seqs, messages, sizes, strict=True)]
-
-
-def _too_large(prepared: Prepared, room: Room) -> str:
-    return (
-        f"the model call takes about {prepared.tokens} tokens and the window is {room.window}: the "
-        f"system message and tools take {room.fixed}, and the newest message of the user must "
-        "stay as it is. Use a model with a larger window, fewer tools, or a shorter message."
-    ) + (f" No compaction was made: {prepared.warning}." if prepared.warning else "")

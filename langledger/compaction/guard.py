@@ -10,8 +10,9 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.errors import GraphBubbleUp, ParentCommand
 
-from langledger.compaction.compactor import ModelCall, Prepared, record_answer
+from langledger.compaction.calls import ModelCall, Prepared
 from langledger.compaction.node import Viewer
+from langledger.compaction.recording import record_answer
 from langledger.compaction.returned import Seen, State, read_messages, with_messages, without_view
 from langledger.operations import Operation, arun, call, run
 

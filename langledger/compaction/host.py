@@ -18,6 +18,7 @@ from langledger.entries import Location
 from langledger.entries.scopes import agent_of, scope_of
 from langledger.errors import ConfigurationError, WindowUnknownError
 from langledger.operations import Executor
+from langledger.outage import Outage
 from langledger.recall import Recall
 from langledger.redaction import Redactor
 from langledger.state.extract.keeper import Keeper
@@ -66,6 +67,11 @@ class Host(Protocol):
     @property
     def compaction_defaults(self) -> Mapping[str, Any]:
         """The options of compaction where the middleware or node itself says nothing."""
+        ...
+
+    @property
+    def outage(self) -> Outage | None:
+        """Holds messages while the database is away."""
         ...
 
     @property

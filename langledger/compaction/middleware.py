@@ -14,7 +14,7 @@ from langgraph.errors import GraphBubbleUp
 
 from langledger.arguments import check_optional, check_switch, check_text, check_whole
 from langledger.compaction import requests
-from langledger.compaction.compactor import Compactor, ModelCall, Prepared, record_answer
+from langledger.compaction.compactor import Compactor, ModelCall, Prepared
 from langledger.compaction.history import state_reader
 from langledger.compaction.host import (
     Host,
@@ -30,11 +30,13 @@ from langledger.compaction.host import (
     window_of,
 )
 from langledger.compaction.options import CompactionOptions, compactor_of
+from langledger.compaction.recording import record_answer
 from langledger.compaction.telemetry import announce
 from langledger.entries import Location
 from langledger.entries.lookup import lookup_tool
 from langledger.entries.raw import entry_tool
 from langledger.operations import Operation, arun, call, run
+from langledger.outage import answering
 from langledger.state.tool import team_tool, update_tool
 from langledger.tokens import usage_total
 
@@ -108,7 +110,8 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         )
         compact_tools = [requests.compact_tool(executor, locate)] if compact_tool else []
         state_tools = self._state_tools(options.get("project")) if update_state else []
-        self.tools: Sequence[BaseTool] = [*lookup_tools, *state_tools, *compact_tools]
+        tools = [*lookup_tools, *state_tools, *compact_tools]
+        self.tools: Sequence[BaseTool] = list(map(answering, tools)) if ledger.outage else tools
         self.compactor: Compactor = compactor_of(
             can_look_up=lookup,
             redactor=ledger.redactor,
@@ -116,6 +119,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             recalling=ledger.recalling,
             long_term=ledger.long_term,
             defaults=ledger.compaction_defaults,
+            outage=ledger.outage,
             **options,
         )
         if window is not None:

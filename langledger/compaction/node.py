@@ -93,6 +93,7 @@ class Viewer:
                 recalling=host.recalling,
                 long_term=host.long_term,
                 defaults=host.compaction_defaults,
+                outage=host.outage,
                 **options,
             ),
             window=size,

@@ -21,6 +21,7 @@ from langledger.compaction.statekeeping import StateKeeping
 from langledger.compaction.summarise import DEFAULT_PROMPT, Summariser
 from langledger.compaction.triggers import Keep, Trigger, parse_keep, parse_triggers
 from langledger.errors import ConfigurationError
+from langledger.outage import Outage
 from langledger.recall import Recall
 from langledger.redaction import Redactor
 from langledger.state.extract.keeper import Keeper
@@ -133,6 +134,7 @@ def compactor_of(
     recalling: Recall | None = None,
     long_term: LongTerm | None = None,
     defaults: Mapping[str, Any] | None = None,
+    outage: Outage | None = None,
     **options: Unpack[CompactionOptions],
 ) -> Compactor:
     """Return a compactor that works as the options say, and where they say nothing the defaults.
@@ -165,6 +167,7 @@ def compactor_of(
         recap=_recap(chosen),
         recaller=_recaller(chosen, recalling, long_term),
         debug=_switch(chosen, "debug"),
+        outage=outage,
         state=StateKeeping(
             settings=state_settings(chosen, model=chat_model),
             keeper=keeper,

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-__all__ = ["Tracked", "Unit", "call_ids", "close_unit", "units_of"]
+__all__ = ["Tracked", "Unit", "call_ids", "close_unit", "track", "units_of"]
 
 UNANSWERED = "[No result was recorded for this call.]"
 
@@ -32,6 +32,13 @@ class Tracked:
     seq: int
     message: BaseMessage
     tokens: int
+
+
+def track(
+    seqs: Iterable[int], messages: Iterable[BaseMessage], sizes: Iterable[int]
+) -> list[Tracked]:
+    """Return messages with their entries and sizes."""
+    return [Tracked(*item) for item in zip(seqs, messages, sizes, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

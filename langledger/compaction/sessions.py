@@ -28,6 +28,10 @@ class Sessions:
         """Remove and return the thread's session, or None."""
         return self._sessions.pop(location, None)
 
+    def peek(self, location: Location) -> Session | None:
+        """Return the thread's session where it is, or None."""
+        return self._sessions.get(location)
+
     def put(self, location: Location, session: Session) -> None:
         """Keep a session for the thread's next call."""
         self._sessions[location] = session

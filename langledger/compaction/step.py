@@ -83,7 +83,7 @@ class Step:
         location, cwd = self.call.location, self.call.cwd
         self._around = yield from self.state.catch_up(location, self.session, cwd=cwd)
         previous = self.session.cut
-        made = (yield from self._held()) or (yield from self._made())
+        made = (yield from self._held()) or (yield from self.make())
         if not isinstance(made, str) and self.review is not None:
             made = yield from self._reviewed(self.review, *made)
         if not isinstance(made, str) and made[0].counted >= self.before.counted:
@@ -91,14 +91,14 @@ class Step:
         if isinstance(made, str):
             if self.session.cut is not previous:
                 self.session.adopt(previous)
-            return self._declined(made)
+            return self.decline(made)
         after, drafted = made
         report = yield from self._commit(drafted)
         if report is None:
             return self.measure()
         return replace(after, report=report)
 
-    def _made(self) -> Operation[_Made]:
+    def make(self) -> Operation[_Made]:
         """Make a compaction and show the session as it leaves it, or say why there is none."""
         choice = self._choose()
         if choice is None:
@@ -142,7 +142,7 @@ class Step:
         }
         return after, report.model_copy(update=changes)
 
-    def _declined(self, why: str) -> Prepared:
+    def decline(self, why: str) -> Prepared:
         """Leave the view as it is, and do not try again before there is new material."""
         self.session.settled = self.before.counted
         self.session.settled_usable = self.room.usable

@@ -30,6 +30,8 @@ def announce(prepared: Prepared, write: Callable[[Any], None] | None) -> None:
         _announce_shares(prepared.shares, write)
     if prepared.brought is not None:
         announce_recall(prepared.brought, write)
+    if prepared.waiting is not None and write is not None:
+        write({"langledger": {"outage": {"waiting": prepared.waiting}}})
     if prepared.warning is not None:
         logger.warning("compaction was due but not made: %s", prepared.warning)
         if write is not None:

@@ -119,11 +119,13 @@ class Recorded:
         entry_ids: The entry of each message given, in the same order.
         added: How many were not there before.
         also: Rows of the statement that was run along, if one was.
+        waiting: How many wait in memory for the database to come back; they have no entries yet.
     """
 
     entry_ids: list[int]
     added: int
     also: list[Row] = field(default_factory=list[Row])
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
