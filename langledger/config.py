@@ -149,7 +149,7 @@ def _pairs(value: Any) -> Any:
 
 
 def _is_unknown(name: str, known: set[str]) -> bool:
-    return name.startswith(PREFIX) and name not in known and name != PREFIX + "TEST_DSN"
+    return name.startswith(PREFIX) and name not in known and not name.startswith(PREFIX + "TEST_")
 
 
 def _in_words(error: ValidationError) -> str:

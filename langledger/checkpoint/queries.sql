@@ -160,6 +160,7 @@ WITH made AS (
            message_id, task_id, user_id, scope, metadata, body
     FROM {schema}.entry e, made
     WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
+    RETURNING 1
 ), compactions AS (
     INSERT INTO {schema}.compaction (tenant, thread_key, scope, generation, covered, masked, boundary,
                                      view, report, created_at)
@@ -167,6 +168,7 @@ WITH made AS (
            created_at
     FROM {schema}.compaction c, made
     WHERE c.tenant = %(tenant)s AND c.thread_key = %(thread_key)s
+    RETURNING 1
 ), checkpoints AS (
     INSERT INTO {schema}.checkpoint (part, tenant, thread_key, checkpoint_ns, first_id, last_id, refs,
                                      snapshots, run_ids, log)
@@ -174,7 +176,8 @@ WITH made AS (
            run_ids, log
     FROM {schema}.checkpoint c, made
     WHERE c.tenant = %(tenant)s AND c.thread_key = %(thread_key)s
+    RETURNING 1
 )
-SELECT EXISTS (SELECT FROM made) AS made,
-       EXISTS (SELECT FROM {schema}.thread
+SELECT EXISTS (SELECT 1 FROM made) AS made,
+       EXISTS (SELECT 1 FROM {schema}.thread
                WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s) AS found
