@@ -12,6 +12,7 @@ import typer
 
 from langledger.cli.common import DatabaseUrl, DataDir, Json, as_text, chosen_settings
 from langledger.cli.output import echo, print_json, progress
+from langledger.cli.plots import check_plot
 from langledger.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def continuity(
     windows = window or ([32_000, 128_000] if sessions else [12_000])
     thresholds = _thresholds(threshold or [0.72])
     chat_model = _model(model)
-    _check_plot(plot)
+    check_plot(plot)
     journal = Journal(out)
     with _ledger(dsn, data_dir) as ledger:
         for name, session in sessions_of(sessions or [], ledger, tell=progress):
@@ -218,7 +219,7 @@ def calibrate(
 
     size = window or (32_000 if sessions else 12_000)
     chat_model = _model(model)
-    _check_plot(plot)
+    check_plot(plot)
     journal = Journal(out)
     with _ledger(dsn, data_dir) as ledger:
         for name, session in sessions_of(sessions or [], ledger, tell=progress):
@@ -376,13 +377,3 @@ def _model(name: str | None, option: str = "model") -> BaseChatModel | None:
     from langledger.compaction.options import chat_model
 
     return chat_model(name, option)
-
-
-def _check_plot(plot: Path | None) -> None:
-    if plot is None:
-        return
-    from langledger.evaluate.plots import check_drawable
-
-    check_drawable()
-    if not plot.parent.is_dir():
-        raise ConfigurationError(f"--plot: there is no folder {plot.parent}")

@@ -25,9 +25,11 @@ __all__ = [
     "EMPTY_STATE",
     "OutputError",
     "echo",
+    "escaped",
     "message_json",
     "one_line",
     "print_json",
+    "print_safely",
     "progress",
     "silence",
     "table",
@@ -69,8 +71,25 @@ def echo(text: str = "", *, file: TextIO | None = None) -> None:
     stream: TextIO | None = file if file is not None else sys.stdout
     if stream is None:  # closed by whoever started us
         return
-    if stream.isatty():
-        text = _CONTROLS.sub(_escape, text)
+    _write(stream, escaped(text) if stream.isatty() else text)
+
+
+def print_safely(text: str) -> None:
+    """Print a text whose control characters are ours, such as colours, to stdout.
+
+    Raises:
+        OutputError: The disk is full, or the stream is broken in another way.
+    """
+    if sys.stdout is not None:
+        _write(sys.stdout, text)
+
+
+def escaped(text: str) -> str:
+    """Return a text that does nothing to a terminal; its line ends and tabs stay."""
+    return _CONTROLS.sub(_escape, text)
+
+
+def _write(stream: TextIO, text: str) -> None:
     encoding = stream.encoding or "utf-8"
     try:
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")

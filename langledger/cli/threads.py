@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from langledger.cli.common import MOST, DatabaseUrl, DataDir, Json, as_text, chosen_settings
 from langledger.cli.output import echo, message_json, one_line, print_json, progress
-from langledger.errors import LangLedgerError
+from langledger.cli.plots import check_plot
+from langledger.errors import ConfigurationError, LangLedgerError
 
 if TYPE_CHECKING:
-    from langledger.entries import Entry
+    from langledger.entries import Entry, Location
     from langledger.ledger import Ledger
 
 __all__ = ["ThreadId", "register", "require"]
@@ -64,17 +66,40 @@ def show(
     after: Annotated[int, typer.Option(min=0, max=MOST, help="Start after this entry.")] = 0,
     limit: Annotated[int, typer.Option(min=1, max=MOST, help="Most entries to show.")] = 50,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten long messages.")] = False,
+    view: Annotated[
+        bool, typer.Option("--view", help="Show what the model is sent, with each origin.")
+    ] = False,
+    answer: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST, help="With --view: of the call that this entry answers."),
+    ] = None,
+    scope: Annotated[
+        str, typer.Option(callback=as_text, help="With --view or --plot: of this agent.")
+    ] = "",
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the window's use, call by call, as a PNG file."),
+    ] = None,
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
-    """Show a thread's entries."""
+    """Show a thread's entries, or with --view what a model call is sent."""
     from langledger.entries import Location, history_page
     from langledger.ledger import Ledger
     from langledger.operations import run
 
+    if plot is not None:
+        check_plot(plot)
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
         require(ledger, thread_id)
+        there = Location(ledger.tenant, thread_id, scope)
+        if plot is not None:
+            _draw(ledger, there, plot, as_json=as_json)
+            return
+        if view:
+            _show_view(ledger, there, answer, full=full, as_json=as_json)
+            return
         page = history_page(Location(ledger.tenant, thread_id), after=after, limit=limit)
         entries = run(page, ledger.executor)
     if not entries:
@@ -87,6 +112,36 @@ def show(
         print_json({"thread_id": thread_id, "entries": shown})
     else:
         _print(entries, full=full)
+
+
+def _show_view(
+    ledger: Ledger, there: Location, answer: int | None, *, full: bool, as_json: bool
+) -> None:
+    from langledger.cli.view import print_view, view_json
+    from langledger.compaction.inspection import view_for
+    from langledger.entries import load
+    from langledger.operations import run
+
+    if answer is not None and not run(load(there, [answer]), ledger.executor):
+        raise ConfigurationError(f"--answer: the thread has no entry {answer}")
+    call = run(view_for(there, answer, redactor=ledger.redactor), ledger.executor)
+    if as_json:
+        print_json({"thread_id": there.thread_id, **view_json(call)})
+    else:
+        print_view(call, full=full)
+
+
+def _draw(ledger: Ledger, there: Location, file: Path, *, as_json: bool) -> None:
+    from langledger.cli.plots import draw_timeline
+    from langledger.operations import run
+    from langledger.ui.timeline import timeline
+
+    shown = run(timeline(there), ledger.executor)
+    draw_timeline(shown, file, title=one_line(there.thread_id))
+    if as_json:
+        print_json({"thread_id": there.thread_id, "plot": str(file), **shown.as_json()})
+    else:
+        echo(one_line(str(file)))
 
 
 def _print(entries: Sequence[Entry], *, full: bool) -> None:

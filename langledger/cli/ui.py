@@ -41,7 +41,8 @@ def ui(
 
     try:
         from langledger.ui import serve
-        from langledger.ui.desk import Options, Price
+        from langledger.ui.desk import Options
+        from langledger.ui.timeline import Price
     except ImportError as error:
         raise MissingDependencyError(
             'the page is not installed: pip install "langledger[ui]"'

@@ -7,11 +7,12 @@ application trimmed by itself since the last compaction is not known here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from langledger.compaction.pairing import Tracked, Unit, units_of
 from langledger.compaction.recalled import read_brought
@@ -32,7 +33,7 @@ from langledger.redaction import Redactor
 from langledger.state.records import WorkingState
 from langledger.tokens import count_message
 
-__all__ = ["Origin", "Viewed", "ViewedCall", "view_for"]
+__all__ = ["Origin", "Viewed", "ViewedCall", "placed", "sections", "view_for"]
 
 _queries = load_queries("langledger.compaction")
 
@@ -43,6 +44,10 @@ Origin: TypeAlias = Literal[
 """``entry``: word for word; ``reference``: moved out of view, named; ``part``: cut; ``note``:
 relabelled, as a result without its call is; ``stub``: a result there never was; ``ids``: word for
 word, under other call ids; ``recalled``: brought before a request; the others are ours."""
+
+
+_SECTION = re.compile(r"<(pinned|summary|working_state|recent_files)>\n(.*?)\n</\1>", re.DOTALL)
+_NAMES = {"pinned": "core", "working_state": "state", "recent_files": "files"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +121,36 @@ def view_for(
     recap = _recap(cut, tracked, redactor or Redactor())
     messages = [*_messages(tracked, cut, brought, recap)]
     return ViewedCall(answer=answer, cut=cut, messages=messages, left_out=len(rows) > limit)
+
+
+def placed(call: ViewedCall) -> Iterator[tuple[Viewed, str]]:
+    """Yield each message of a view with its place in it.
+
+    Of what is there word for word that is ``newest`` (the newest user message), ``kept`` by the
+    compaction, or came ``since``; of the rest its origin.
+    """
+    users = (
+        v.entry_id
+        for v in reversed(call.messages)
+        if v.origin == "entry" and isinstance(v.message, HumanMessage)
+    )
+    newest = next(users, None)
+    seen = call.cut.seen if call.cut else 0
+    for viewed in call.messages:
+        if viewed.origin != "entry" or viewed.entry_id is None:
+            yield viewed, viewed.origin
+        elif viewed.entry_id == newest:
+            yield viewed, "newest"
+        else:
+            yield viewed, "kept" if viewed.entry_id <= seen else "since"
+
+
+def sections(head: str) -> list[tuple[str, str]]:
+    """Return the parts of what a compaction puts in place of entries: name and text.
+
+    The names are ``core`` (what is pinned), ``summary``, ``state`` and ``files``.
+    """
+    return [(_NAMES.get(part[1], part[1]), part[2]) for part in _SECTION.finditer(head)]
 
 
 def _messages(

@@ -20,24 +20,12 @@ from langledger.errors import ConfigurationError
 from langledger.ledger import Ledger
 from langledger.operations import Operation, Row, run
 from langledger.ui import reading, text
+from langledger.ui.timeline import Price
 
-__all__ = ["At", "Desk", "Form", "Here", "Options", "Price", "Thread", "back", "whole"]
+__all__ = ["At", "Desk", "Form", "Here", "Options", "Thread", "back", "whole"]
 
 T = TypeVar("T")
 _BIGGEST = 2**62
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What a million tokens cost, in any currency.
-
-    Attributes:
-        input: Of what a model is sent.
-        output: Of what it answers.
-    """
-
-    input: float
-    output: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

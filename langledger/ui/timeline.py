@@ -15,14 +15,26 @@ from langledger.database.queries import load_queries
 from langledger.entries import Location, about, load
 from langledger.operations import Operation, Row, fetch
 from langledger.ui import reading
-from langledger.ui.desk import Price
 
-__all__ = ["Timeline", "Usage", "cost_of", "timeline", "usage"]
+__all__ = ["Price", "Timeline", "Usage", "cost_of", "timeline", "usage"]
 
 _queries = load_queries("langledger.ui")
 _POINTS = 600
 _FRACTION = re.compile(r"fraction (0\.\d+)")
 _TRIGGER = 0.72  # where no compaction tells another one
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost, in any currency.
+
+    Attributes:
+        input: Of what a model is sent.
+        output: Of what it answers.
+    """
+
+    input: float
+    output: float
 
 
 @dataclass(slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from difflib import unified_diff
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from langledger.compaction.inspection import sections
 from langledger.compaction.view import Cut
 from langledger.entries import load
 from langledger.entries.ranges import Ranges
@@ -23,7 +23,6 @@ __all__ = ["router"]
 
 router = APIRouter()
 _PAGE = 100
-_SECTION = re.compile(r"<(pinned|summary|working_state|recent_files)>\n(.*?)\n</\1>", re.DOTALL)
 
 
 @router.get("/threads/{thread_key}/compactions")
@@ -108,8 +107,7 @@ def _entries(desk: Desk, here: Here, ids: list[int]) -> list[Any]:
 
 def _sections(cut: Cut) -> list[tuple[str, str, int]]:
     """Return the parts of the message that stands for what left: name, text, tokens."""
-    found = [(name, text, count_text(text)) for name, text in _SECTION.findall(cut.head)]
-    return [(name.replace("_", " "), text, size) for name, text, size in found]
+    return [(name, text, count_text(text)) for name, text in sections(cut.head)]
 
 
 def _summary_diff(cut: Cut, old: Cut | None) -> list[str]:

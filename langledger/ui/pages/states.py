@@ -8,6 +8,7 @@ from typing import Any, cast
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
+from langledger.compaction.history import unread
 from langledger.state.base import StatementKind
 from langledger.state.diff import state_diff
 from langledger.state.records import KINDS, WorkingState
@@ -19,17 +20,17 @@ __all__ = ["router"]
 router = APIRouter()
 _STATUSES = ("active", "superseded", "expired")
 _MOST = 40  # compactions whose changes are told
-_AT_ONCE = 300  # entries since the last compaction
+_AT_ONCE = 300  # entries that are read anew
 
 
 @router.get("/threads/{thread_key}/state")
 def show(request: Request, desk: At, here: Thread, at: str = "", since: str = "") -> HTMLResponse:
     """Show the state after an entry, and what changed since an earlier one."""
     point, start = whole(at, "at"), whole(since, "since")
-    rows = desk.run(reading.compactions(here.location))
-    unread = (point or here.thread["entries"]) - (rows[-1]["seen"] if rows else 0)
+    read_first = unread(here.location, at=point, redactor=desk.ledger.redactor)
+    count = desk.run(read_first)
     # Where so much is read first, the page comes before it.
-    read = _read(desk, here, point, start) if unread <= _AT_ONCE else {}
+    read = _read(desk, here, point, start) if count <= _AT_ONCE else {}
     return desk.page(
         request,
         "state",
@@ -37,7 +38,7 @@ def show(request: Request, desk: At, here: Thread, at: str = "", since: str = ""
         tab="state",
         at=point,
         since=start,
-        unread=unread,
+        unread=count,
         scopes=desk.run(reading.scopes(here.location)),
         **read,
     )

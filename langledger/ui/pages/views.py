@@ -11,7 +11,7 @@ from typing import Literal
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from langledger.compaction.inspection import Viewed, ViewedCall, view_for
+from langledger.compaction.inspection import Viewed, ViewedCall, placed, view_for
 from langledger.ui import reading
 from langledger.ui.desk import At, Desk, Here, Thread, whole
 from langledger.ui.said import Said, said
@@ -33,10 +33,11 @@ def view(
     found = _viewed(desk, here, wanted)
     stop = min(whole(until, "until") or len(found.messages), len(found.messages))
     start = max(stop - _PAGE, 0)
-    head = found.messages[:2] if start else []
+    every = list(placed(found))
+    head = every[:2] if start else []
     shown = [
-        *(m for m in head if m.origin in ("system", "compaction")),
-        *found.messages[start:stop],
+        *((m, place) for m, place in head if place in ("system", "compaction")),
+        *every[start:stop],
     ]
     return desk.page(
         request,
@@ -44,7 +45,7 @@ def view(
         here=here,
         tab="view",
         call=found,
-        shown=[(viewed, said(viewed.message)) for viewed in shown],
+        shown=[(viewed, place, said(viewed.message)) for viewed, place in shown],
         start=start,
         stop=stop,
         around=desk.run(reading.calls_around(here.location, wanted or _AT_END)),

@@ -33,7 +33,7 @@ async def test_the_chart_has_each_call_and_compaction(
 
 
 async def test_cost_is_told_at_a_price(ledger: Ledger) -> None:
-    from langledger.ui.desk import Price
+    from langledger.ui.timeline import Price
 
     async with client_of(ledger, price=Price(1e6, 0)) as client:
         told = text_of(await client.get(at("work") + "/"))

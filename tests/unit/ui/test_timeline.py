@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from langledger.compaction.records import CompactionReport
 from langledger.ui import timeline
-from langledger.ui.desk import Price
-from langledger.ui.timeline import Timeline, Usage, cost_of
+from langledger.ui.timeline import Price, Timeline, Usage, cost_of
 
 ALL = {
     "thread_id": "t", "scope": "", "generation": 1, "reason": "fraction 0.80", "window": 1000,
