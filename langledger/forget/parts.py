@@ -172,8 +172,8 @@ def of_entries(tenant: str, thread_id: str, grave: Grave, *, user_id: str | None
         "pin": _of("pins_of_entries"),
         "compaction_draft": _of("of_threads"),
         "compaction": _of("since_entries"),
-        "state_record": _of("from_entries"),
         "state_fold": _of("since_entries"),
+        "state_record": _of("from_entries"),
         "state_event": _of("from_entries"),
     }
     if grave.checkpoints:

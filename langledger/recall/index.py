@@ -69,9 +69,11 @@ def index_page(
             "reach": rows[0]["reach"],
             "drafts": rows[0]["drafts"],
             "units": len(units),
+            "generation": rows[0]["generation"],
         },
     )
-    insert = [_insert(tenant, space, units, is_entry=True)] if units else []
+    generation = rows[0]["generation"]
+    insert = [_insert(tenant, space, units, generation=generation)] if units else []
     yield from fetch_all(*insert, mark)
     return len(entries)
 
@@ -83,9 +85,10 @@ def put_queries(
     units = units_of_texts(texts, clean=clean)
     statements = delete_queries(tenant, space, sorted({text.ref for text in texts}))
     if units:
-        statements.append(_insert(tenant, space, units, is_entry=False))
-    count = {"tenant": tenant, "space": space, "reach": None, "drafts": None, "units": len(units)}
-    return [*statements, Query(_queries["mark"], count)]
+        statements.append(_insert(tenant, space, units))
+    count = dict.fromkeys(("reach", "drafts", "generation"))
+    mark = {"tenant": tenant, "space": space, "units": len(units), **count}
+    return [*statements, Query(_queries["mark"], mark)]
 
 
 def delete_queries(tenant: str, space: UUID, refs: Sequence[int]) -> list[Query]:
@@ -95,7 +98,10 @@ def delete_queries(tenant: str, space: UUID, refs: Sequence[int]) -> list[Query]
     return [Query(_queries["delete"], {"tenant": tenant, "space": space, "refs": list(refs)})]
 
 
-def _insert(tenant: str, space: UUID, units: Sequence[Unit], *, is_entry: bool) -> Query:
+def _insert(
+    tenant: str, space: UUID, units: Sequence[Unit], *, generation: int | None = None
+) -> Query:
+    """Return the statement that puts units in; those of entries under their thread's generation."""
     columns: dict[str, list[Any]] = {
         "refs": [unit.ref for unit in units],
         "parts": [unit.part for unit in units],
@@ -112,6 +118,5 @@ def _insert(tenant: str, space: UUID, units: Sequence[Unit], *, is_entry: bool) 
         "terms": [unit.terms for unit in units],
         "bodies": [unit.body for unit in units],
     }
-    return Query(
-        _queries["insert"], {"tenant": tenant, "space": space, "is_entry": is_entry, **columns}
-    )
+    about = {"is_entry": generation is not None, "generation": generation}
+    return Query(_queries["insert"], {"tenant": tenant, "space": space, **about, **columns})

@@ -16,16 +16,16 @@ WITH done AS (
     SELECT seq FROM todo WHERE kind = 'message' ORDER BY seq LIMIT %(limit)s
 ), reach AS (
     SELECT CASE WHEN (SELECT count(*) FROM page) = %(limit)s THEN (SELECT max(seq) FROM page)
-                ELSE t.next_seq - 1 END AS seq, t.thread_id
+                ELSE t.next_seq - 1 END AS seq, t.thread_id, t.generation
     FROM {schema}.thread t WHERE t.tenant = %(tenant)s AND t.thread_key = %(space)s
 ), seen AS (
-    SELECT reach.seq, reach.thread_id,
+    SELECT reach.seq, reach.thread_id, reach.generation,
            coalesce((SELECT range_agg(int8range(d.seq, d.seq, '[]')) FROM todo d
                      WHERE d.kind = 'draft' AND d.seq <= reach.seq), '{}') AS drafts
     FROM reach
 )
 SELECT seen.thread_id, e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id,
-       e.scope, e.metadata, e.body, seen.seq AS reach, seen.drafts::text AS drafts
+       e.scope, e.metadata, e.body, seen.seq AS reach, seen.drafts::text AS drafts, seen.generation
 FROM seen CROSS JOIN done
 LEFT JOIN {schema}.entry e
   ON e.tenant = %(tenant)s AND e.thread_key = %(space)s AND e.seq IN (SELECT seq FROM page)
@@ -42,7 +42,8 @@ WHERE e.tenant = %(tenant)s AND e.thread_key = %(space)s AND e.kind = 'message'
 ORDER BY e.seq
 
 -- name: insert
--- Only of entries that are still there: what was deleted meanwhile must not come back.
+-- Only of entries that are still there, in a thread where none was forgotten since they were read:
+-- what went meanwhile must not come back.
 INSERT INTO {schema}.recall_unit (tenant, space, ref, part, size, importance, created_at, digest, role,
                                   message_id, task_id, user_id, tags, metadata, terms, body, is_entry)
 SELECT %(tenant)s, %(space)s, i.ref, i.part, i.size, i.importance, coalesce(i.created_at, now()),
@@ -54,18 +55,25 @@ FROM unnest(%(refs)s::int8[], %(parts)s::int[], %(sizes)s::int[], %(importances)
             %(bodies)s::bytea[])
      AS i (ref, part, size, importance, created_at, digest, role, message_id, task_id, user_id, tags, metadata,
            terms, body)
-WHERE NOT %(is_entry)s OR EXISTS (
-    SELECT FROM {schema}.entry e
-    WHERE e.tenant = %(tenant)s AND e.thread_key = %(space)s AND e.seq = i.ref FOR KEY SHARE)
+WHERE NOT %(is_entry)s OR (
+    EXISTS (SELECT FROM {schema}.entry e
+            WHERE e.tenant = %(tenant)s AND e.thread_key = %(space)s AND e.seq = i.ref FOR KEY SHARE)
+    AND EXISTS (SELECT FROM {schema}.thread t
+                WHERE t.tenant = %(tenant)s AND t.thread_key = %(space)s
+                  AND t.generation = %(generation)s::int8 FOR KEY SHARE))
 ON CONFLICT (tenant, space, ref, part) DO NOTHING
 
 -- name: mark
 INSERT INTO {schema}.recall_space AS s (tenant, space, done, units)
-VALUES (%(tenant)s, %(space)s,
-        CASE WHEN %(reach)s::int8 IS NULL THEN '{}'
-             ELSE int8multirange(int8range(1, %(reach)s::int8, '[]'))
-                  - coalesce(%(drafts)s::int8multirange, '{}') END,
-        %(units)s)
+SELECT %(tenant)s, %(space)s,
+       CASE WHEN %(reach)s::int8 IS NULL THEN '{}'
+            ELSE int8multirange(int8range(1, %(reach)s::int8, '[]'))
+                 - coalesce(%(drafts)s::int8multirange, '{}') END,
+       %(units)s
+WHERE %(reach)s::int8 IS NULL
+   OR EXISTS (SELECT FROM {schema}.thread t
+              WHERE t.tenant = %(tenant)s AND t.thread_key = %(space)s
+                AND t.generation = %(generation)s::int8 FOR KEY SHARE)
 ON CONFLICT (tenant, space) DO UPDATE
     SET done = s.done + excluded.done, units = s.units + excluded.units
 
