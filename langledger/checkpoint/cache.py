@@ -10,9 +10,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from langchain_core.messages import BaseMessage
@@ -81,13 +81,15 @@ class StoredItem:
         kind: As in the entry table.
         message_id: The message's id, where it stands beside the content.
         body: As stored.
-        masters: The message as it was decoded, with its id and without (True).
+        whole: The message as it was decoded.
+        bare: The message as it was decoded, without its id.
     """
 
     kind: str
     message_id: str | None
     body: bytes
-    masters: dict[bool, Master] = field(default_factory=dict[bool, Master])
+    whole: Master | None = None
+    bare: Master | None = None
 
     @property
     def settled(self) -> bool:
@@ -109,8 +111,12 @@ class StoredItem:
         if not isinstance(message, BaseMessage):
             return None
         if message.id is None and not bare:
-            message.id = self.message_id
-        master = self.masters[bare] = Master(message)
+            cast("dict[str, Any]", message.__dict__)["id"] = self.message_id  # as assignment does
+        master = Master(message)
+        if bare:
+            self.bare = master
+        else:
+            self.whole = master
         return master
 
 
@@ -139,9 +145,10 @@ class ThreadItems:
         if seq not in self.rows:
             self.size += item.size
         self.rows[seq] = item
-        before = self.located.get((digest, None))
-        if before is not None and before.became(seq):
-            del self.located[digest, None]
+        if item.message_id is not None:
+            before = self.located.get((digest, None))
+            if before is not None and before.became(seq):
+                del self.located[digest, None]
         stage = Stage.SETTLED if item.settled else Stage.INPUT
         self.located[digest, item.message_id] = Located(seq, stage)
         self._have = None
@@ -239,7 +246,7 @@ class Shelf:
     def message(self, reference: int, *, bare: bool) -> Any:
         """Return a message; it is known from then on."""
         item = self._item(reference)
-        master = item.masters.get(bare)
+        master = item.bare if bare else item.whole
         if master is None:
             master = item.master(self._sealing, bare=bare)
             if master is None:

@@ -74,12 +74,10 @@ def holds(message: BaseMessage, snapshot: Snapshot) -> bool:
 class Master:
     """A message that is never given out, only copies of it."""
 
-    __slots__ = ("_changeable", "_message", "_snapshot")
+    __slots__ = ("_message", "_snapshot")
 
     def __init__(self, message: BaseMessage) -> None:
         self._message = message
-        fields = cast("dict[str, Any]", message.__dict__)
-        self._changeable = tuple(n for n, value in fields.items() if type(value) not in _IMMUTABLE)
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -99,8 +97,9 @@ class Master:
         try:
             twin = twin_of(self._message)
             fields = cast("dict[str, Any]", twin.__dict__)
-            for name in self._changeable:
-                fields[name] = _fresh(fields[name])
+            for name, value in fields.items():
+                if type(value) not in _IMMUTABLE:
+                    fields[name] = _fresh(value)
             if twin.__pydantic_extra__:
                 object.__setattr__(twin, "__pydantic_extra__", _fresh(twin.__pydantic_extra__))
         except TypeError:  # it holds something else than JSON does

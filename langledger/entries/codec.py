@@ -19,6 +19,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langledger.entries import exact
 from langledger.entries.compression import EXACT_JSON, compress, decompress
 from langledger.entries.exact import has_lone_surrogate
+from langledger.entries.revival import revived
 from langledger.entries.twins import twin_of
 from langledger.errors import SerializationError
 
@@ -82,12 +83,18 @@ def load_value(kind: str, payload: bytes, serde: SerializerProtocol = _serde) ->
         SerializationError: The bytes are damaged, or of another serialisation.
     """
     try:
-        return (
-            exact.load(payload, serde) if kind == EXACT_JSON else serde.loads_typed((kind, payload))
-        )
+        if kind == EXACT_JSON:
+            return exact.load(payload, serde)
+        message = revived(payload) if kind == "msgpack" and _is_langgraphs(serde) else None
+        return serde.loads_typed((kind, payload)) if message is None else message
     except Exception as error:
         advice = _ENCRYPTED if "+" in kind else ""
         raise SerializationError(f"a stored value cannot be read back: {error}{advice}") from error
+
+
+def _is_langgraphs(serde: SerializerProtocol) -> bool:
+    """Tell whether a serialiser makes messages as LangGraph's own does."""
+    return type(serde) is JsonPlusSerializer and not getattr(serde, "_custom_unpack_ext_hook", True)
 
 
 def dump_message(message: BaseMessage) -> tuple[str, bytes]:
