@@ -38,7 +38,7 @@ _CONVENTIONS = (
         r"(?!forget)[a-z`\"]",
         0.9,
     ),
-    Rule("convention", rf"(?:stop|quit|no more)\s+(?:{_DOING})\s+\S", 0.9),
+    Rule("convention", rf"(?:stop|quit) (?!being\b)\w+ing\s+\S|no more (?:{_DOING})\s+\S", 0.9),
     Rule("convention", r"(?:don'?t|do not|never) forget (?:to|that|the)\b", 0.85),
     Rule(
         "convention",
@@ -203,7 +203,11 @@ _CORRECTIONS = (
         r"|switch (?:back )?to|rename it to|revert to)\s+\S.{1,}",
         0.8,
     ),
-    Rule("convention", r"\S.{1,80}?\bshould (?:be|go|live|use|stay|return|have)\s+\S.{1,}", 0.75),
+    Rule(
+        "convention",
+        r"\S.{1,80}?\bshould (?:be|go|live|use|stay|return|have|do|keep|make|call|put)\s+\S.{1,}",
+        0.75,
+    ),
 )
 
 _QUESTIONS = (
@@ -284,7 +288,7 @@ ENGLISH = Grammar(
     corrections=_CORRECTIONS,
     revocations=_REVOKED,
     lead=(
-        r"(?:note(?:,? however,?)? that|ok(?:ay)?|k|yes|yeah|yep|also|and|please|pls|so"
+        r"(?:note(?:,? however,?)? that|ok(?:ay)?|k|yes|yeah|yep|also|and|pl\w{1,3}se|pls|so"
         r"|well|but|oh|hmm+|btw|fyi|actually|great"
         r"|good|perfect|thanks|thank you|sure|right|note|nb|important|remember|reminder"
         r"|one (?:more|last) thing"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from langledger.state.records import KINDS, Statement, WorkingState
 from langledger.state.statements.chinese import CHINESE
 from langledger.state.statements.english import ENGLISH
-from langledger.state.statements.likeness import about
+from langledger.state.statements.likeness import about, features
 from langledger.state.statements.proposal import Proposal
 from langledger.state.statements.prose import sentences
 
@@ -20,6 +20,9 @@ __all__ = ["quoted_in", "refusal"]
 
 _SHORTEST_QUOTE = 4
 _GROUNDED = 0.5
+_CONTEXT = 4  # messages before the one that is quoted
+_FEW = 2
+_TURN = re.compile(r"\.{3,}|…|;|,? but\b|；|，但是?", re.IGNORECASE)
 _FOR_THE_USER = re.compile(
     r"\b(?:user|customer|client|human|owner|boss)\b.{0,20}"
     r"\b(?:approv\w+|agree\w*|consent\w*|confirm\w*|allow\w*|accept\w*|order\w*|want\w*|ask\w*"
@@ -111,17 +114,27 @@ def _active(state: WorkingState, proposal: Proposal) -> Statement | None:
 
 
 def _supposes(quote: str, spoken: Mapping[int, str]) -> bool:
-    """Whether the sentence the quote stands in asks, supposes or tells of others."""
+    """Whether the clause the quote stands in asks, supposes or tells of others."""
     wanted = _folded(quote)
     at = quoted_in(quote, spoken)
     around = [s for s in sentences(spoken[at]) if wanted in _folded(s)] if at is not None else []
+    clauses = [c for s in around for c in _TURN.split(s) if wanted in _folded(c)]
     grammar = CHINESE if _CHINESE.search(quote) else ENGLISH
-    return any(grammar.doubtful(sentence) for sentence in around or [quote])
+    return any(grammar.doubtful(clause) for clause in clauses or around or [quote])
 
 
 def _unfounded(proposal: Proposal, spoken: Mapping[int, str]) -> str | None:
-    """Refuse what shares too few words with the entries it names, or with what it quotes."""
-    texts = [spoken[s] for s in proposal.sources if s in spoken] or [*spoken.values()]
+    """Refuse what shares too few words with the entries it names and those just before them.
+
+    "Let's do it in 91" says nothing without what was said before it; what a model makes of it may
+    use those words too.
+    """
+    order = sorted(spoken)
+    named = [at for at, seq in enumerate(order) if seq in proposal.sources]
+    near = {seq for at in named for seq in order[max(at - _CONTEXT, 0) : at + 1]}
+    texts = [spoken[seq] for seq in sorted(near)] or [*spoken.values()]
+    if len(features(proposal.what).words) <= _FEW:  # somebody says so little somewhere
+        texts = []
     if about(proposal.what, " ".join([*texts, proposal.quote])) >= _GROUNDED:
         return None
     return "its words are not those of the messages"

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+from threading import Event
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from psycopg.sql import SQL, Identifier
 from pydantic import Field
 
 from langledger import Ledger
+from langledger.compaction.history import state_of
+from langledger.database import Database
+from langledger.entries import Location
 from langledger.errors import ConfigurationError
+from langledger.operations import Batch, Complete, Query
+from langledger.redaction import Redactor
+from langledger.state.extract.model import Extractor, extract
 from tests.support.scripted import ScriptedModel
 
 SAID = "The customers in Bern pay in francs, so amounts are kept in rappen."
@@ -98,6 +106,50 @@ def test_no_entry_is_read_twice_and_a_new_process_goes_on(ledger: Ledger) -> Non
     assert "rappen" not in asked[1].text.partition("Messages:")[2]
     assert "d1: Amounts are kept in rappen" in asked[1].text
     assert "Thank you" in asked[1].text
+
+
+def test_the_agents_call_does_not_wait_for_it(ledger: Ledger) -> None:
+    release = Event()
+
+    def late(_: list[BaseMessage]) -> AIMessage:
+        assert release.wait(60)
+        return AIMessage(answer(item()))
+
+    middleware = ledger.middleware(window=4000, state_model=ScriptedModel(script=[late]))
+    model = ScriptedModel(script=["I see."])
+    agent = create_agent(model, [], middleware=[middleware], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t1"}}
+    for text in (SAID, *["More of it."] * 12):  # enough that it is read before it is asked for
+        agent.invoke({"messages": [HumanMessage(text)]}, config)
+    assert decided(ledger) == []
+    release.set()
+    ledger.flush()
+    assert decided(ledger) == ["Amounts are kept in rappen"]
+
+
+def test_what_a_process_died_over_is_read_by_the_next_once_its_claim_ends(
+    ledger: Ledger, database: Database
+) -> None:
+    ledger.append([HumanMessage(SAID)], thread_id="t1")
+    dying = extract(
+        Location("acme", "t1"),
+        Extractor(model=ScriptedModel(script=["x"])),
+        read_state=lambda location: state_of(location, redactor=Redactor()),
+        redactor=Redactor(),
+    )
+    effect = next(dying)
+    while isinstance(effect, Batch):
+        effect = dying.send(database.execute(effect))
+    assert isinstance(effect, Complete)  # it dies while the model is asked
+    dying.close()
+    reader = ScriptedModel(script=[answer(item())])
+    talk(ledger, reader, "Thank you for that.")
+    assert reader.sent == []
+    ended = SQL("UPDATE {}.state_head SET claimed_till = now()").format(Identifier("langledger"))
+    database.execute(Batch([Query(ended)]))
+    talk(ledger, reader, "Good.")
+    assert decided(ledger) == ["Amounts are kept in rappen"]
+    assert len(reader.sent) == 1
 
 
 def test_a_model_that_cannot_be_reached_is_asked_again_later(ledger: Ledger) -> None:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from langledger.state.extract.reading import Finding, Findings, read_answer
+from langledger.state.records import WorkingState
+from langledger.state.statements.validate import refusal
 
 ITEM = {"kind": "decision", "what": "Use Postgres", "why": "it runs", "quote": "use it", "entry": 4}
 ANSWER = json.dumps({"items": [ITEM]})
@@ -73,3 +75,23 @@ def test_no_answer_breaks_it(value: Any, around: str):
     for answer in (value, json.dumps(value), f"{around}{json.dumps(value)}{around}"):
         for proposal in read_answer(answer) or ():
             assert proposal.kind in ("decision", "convention", "question", "definition", "close")
+
+
+SPOKEN = {1: "The registry could hold the constants, or types.go could.", 2: "Fine."}
+
+
+def refused(**fields: Any) -> str | None:
+    proposal = read_answer({"kind": "decision", "entry": 3, **fields})
+    assert proposal is not None
+    said = "Yes. Let's go back, but not sure if we need a prompt."
+    return refusal(proposal[0], WorkingState(), user={**SPOKEN, 3: said}, agent={})
+
+
+def test_what_refers_to_the_messages_before_may_use_their_words():
+    assert refused(what="Go back to the registry with the constants", quote="Let's go back") is None
+    assert refused(what="Deploy with Helm charts on Kubernetes", quote="Let's go back") is not None
+    assert refused(what="Registry", quote="Let's go back") is not None  # too few words to tell
+
+
+def test_only_the_clause_that_is_quoted_must_not_suppose():
+    assert refused(what="A prompt is needed, go back", quote="if we need a prompt") is not None
