@@ -47,7 +47,11 @@ _CONVENTIONS = (
         r"(?!\w+(?:ed|[^su]s)\b)[a-z]",
         0.9,
     ),
-    Rule("convention", r"(?:make sure|be sure|ensure)(?:,? (?:that|to|you))?\s+\S+\s+\S+", 0.8),
+    Rule(
+        "convention",
+        r"(?:make sure|be sure|ensure)(?! (?:that )?i\b)(?:,? (?:that|to|you))?\s+\S+\s+\S+",
+        0.8,
+    ),
     Rule(
         "convention",
         r"(?:from now on|going forward|from here on|in (?:the )?future|for (?:all )?future \w+"
