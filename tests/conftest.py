@@ -4,8 +4,8 @@ The server is the one of ``LANGLEDGER_TEST_DSN`` (a role that may create databas
 the embedded one in a temporary folder. Each test gets a database of its own, cloned from
 a template that was migrated once.
 
-With ``LANGLEDGER_TEST_CITUS_DSN``, a database of its own on a Citus coordinator with workers,
-the tables are distributed there once, and emptied for each test.
+With ``LANGLEDGER_TEST_CITUS_DSN``, a database of a Citus coordinator to which workers were
+added, these are databases of that cluster, distributed once and emptied for each test.
 """
 
 from __future__ import annotations
@@ -66,34 +66,38 @@ def open_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def template(server_dsn: str) -> Iterator[str]:
     """A database that is migrated to head, to be cloned."""
-    if CITUS:  # it cannot be: the workers would not have it
-        cluster.prepare(CITUS)
-        yield CITUS
-        return
     with _new_database(server_dsn) as name:
         dsn = make_conninfo(server_dsn, dbname=name)
         Database(dsn).setup()
         yield name
 
 
+@pytest.fixture(scope="session")
+def distributed() -> Iterator[list[str]]:
+    """Two databases of the cluster: one that tests have in turn, one that modules have."""
+    assert CITUS is not None
+    with cluster.new_database(CITUS) as one, cluster.new_database(CITUS) as other:
+        yield [one, other]
+
+
 @pytest.fixture
-def dsn(server_dsn: str, template: str) -> Iterator[str]:
+def dsn(request: pytest.FixtureRequest) -> Iterator[str]:
     """A fresh database, migrated to head."""
     if CITUS:
-        cluster.empty(CITUS)
-        yield CITUS
+        yield cluster.empty(request.getfixturevalue("distributed")[0])
         return
+    server_dsn, template = map(request.getfixturevalue, ("server_dsn", "template"))
     with _new_database(server_dsn, template=template) as name:
         yield make_conninfo(server_dsn, dbname=name)
 
 
 @pytest.fixture(scope="module")
-def module_dsn(server_dsn: str, template: str) -> Iterator[str]:
+def module_dsn(request: pytest.FixtureRequest) -> Iterator[str]:
     """A database for all tests of a module, which keep apart by their tenants."""
     if CITUS:
-        cluster.empty(CITUS)
-        yield CITUS
+        yield cluster.empty(request.getfixturevalue("distributed")[1])
         return
+    server_dsn, template = map(request.getfixturevalue, ("server_dsn", "template"))
     with _new_database(server_dsn, template=template) as name:
         yield make_conninfo(server_dsn, dbname=name)
 

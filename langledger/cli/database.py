@@ -101,3 +101,41 @@ def role(
     echo(f"role {made.name} reads and writes schema {made.schema}, one tenant at a time")
     if made.created:
         progress("it has no password yet: set one with psql's \\password")
+
+
+@db.command()
+def distribute(
+    shards: Annotated[
+        int, typer.Option(min=1, help="To split each table into, where it is not yet.")
+    ] = 32,
+    dsn: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Spread the tables over a Citus cluster by tenant, and show where each statement runs."""
+    from dataclasses import asdict
+
+    from langledger.database.distribute import distribute as spread
+    from langledger.database.distribute_proof import plans
+
+    with opened_server(dsn, data_dir) as target:
+        schema = target.settings.db_schema
+        found = spread(target.dsn, schema=schema, shards=shards)
+        proof = plans(target.dsn, schema=schema)
+    amiss = [plan for plan in proof if plan.where in ("all shards", "refused")]
+    if as_json:
+        print_json({**asdict(found), "plans": [asdict(plan) for plan in proof]})
+    else:
+        echo(
+            f"{len(found.tables)} tables and {len(found.functions)} functions are spread over "
+            f"{found.nodes} nodes in {found.shards} shards ({found.made} of them now)"
+        )
+        on_one = sum(plan.where == "shard" for plan in proof)
+        echo(f"{on_one} of {len(proof)} statements are one task on one shard; the others:")
+        for plan in proof:
+            if plan.where != "shard":
+                echo(
+                    f"{plan.where:>11}  {plan.tasks:>3}  {plan.name}  {plan.reason or ''}".rstrip()
+                )
+    if amiss:
+        raise typer.Exit(1)

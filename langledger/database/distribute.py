@@ -89,6 +89,7 @@ def distribute(dsn: str, *, schema: str = "langledger", shards: int = _SHARDS) -
     with connections.connect(dsn) as connection, translated():
         cluster = _Cluster(connection, schema)
         nodes = cluster.check()
+        cluster.pass_on_tenants()
         cluster.replace_triggers()
         made = cluster.tables(shards) + cluster.functions()
         return Distribution(
@@ -125,6 +126,11 @@ class _Cluster:
             )
         return int(node["nodes"])
 
+    def pass_on_tenants(self) -> None:
+        """Have SET LOCAL reach the workers, where row-level security asks for the tenant."""
+        database = Identifier(self._connection.info.dbname)
+        self._do("ALTER DATABASE {} SET citus.propagate_set_commands TO 'local'", database)
+
     def replace_triggers(self) -> None:
         """Let foreign keys do what triggers did."""
         for table, columns, parent in _IN_PLACE_OF_IT:
@@ -135,7 +141,9 @@ class _Cluster:
                 self._do(
                     "ALTER TABLE {} ADD FOREIGN KEY ({}) REFERENCES {} ON DELETE CASCADE", *names
                 )
-                self._do("DROP TRIGGER {} ON {}", Identifier(_TRIGGER), self._table(parent))
+                self._do(
+                    "DROP TRIGGER IF EXISTS {} ON {}", Identifier(_TRIGGER), self._table(parent)
+                )
 
     def tables(self, shards: int) -> int:
         """Distribute those that are not, what is referred to before what refers to it."""

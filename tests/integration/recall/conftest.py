@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from langchain_core.messages import HumanMessage
-from psycopg.conninfo import make_conninfo
 
 from langledger import Ledger
-from tests.conftest import _new_database as new_database
 from tests.support.words import NOTES, Words
 
 
@@ -20,13 +18,11 @@ def ledger(dsn: str) -> Iterator[Ledger]:
 
 
 @pytest.fixture(scope="module")
-def noted(server_dsn: str, template: str) -> Iterator[Ledger]:
+def noted(module_dsn: str) -> Iterator[Ledger]:
     """A ledger with the notes of a thread, for tests that write nothing."""
-    with new_database(server_dsn, template=template) as name:
-        dsn = make_conninfo(server_dsn, dbname=name)
-        with Ledger.from_conn_string(dsn) as opened:
-            opened.append([HumanMessage(note) for note in NOTES], thread_id="t")
-            yield opened
+    with Ledger.from_conn_string(module_dsn) as opened:
+        opened.append([HumanMessage(note) for note in NOTES], thread_id="t")
+        yield opened
 
 
 @pytest.fixture
