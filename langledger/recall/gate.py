@@ -13,7 +13,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from langledger.recall.analysis import is_whole
-from langledger.recall.scoring import WHOLE, Candidate, Question
+from langledger.recall.folding import Candidate
+from langledger.recall.scoring import WHOLE, Question
 from langledger.recall.tags import is_small_talk
 from langledger.recall.types import Gate
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from langledger.errors import EmbeddingError
 from langledger.operations import Operation, call
-from langledger.recall.scoring import Candidate
+from langledger.recall.folding import Candidate
 
 __all__ = ["CrossEncoder", "reranked"]
 

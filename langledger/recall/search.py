@@ -12,10 +12,12 @@ from langledger.errors import ConfigurationError, EmbeddingError
 from langledger.operations import Operation, Query, Row, fetch_all
 from langledger.recall.analysis import analyse, is_whole, telling
 from langledger.recall.build import CONTEXT, Clean
+from langledger.recall.folding import Candidate
 from langledger.recall.gate import judge
 from langledger.recall.index import behind_query, catch_up, missing_query
+from langledger.recall.phrases import pairs_of
 from langledger.recall.rerank import CrossEncoder, reranked
-from langledger.recall.scoring import Candidate, Question, metadata_of, ranked
+from langledger.recall.scoring import Question, metadata_of, ranked
 from langledger.recall.statement import Near, search_query
 from langledger.recall.types import Found, Gate, Hit, SearchRequest
 
@@ -131,7 +133,8 @@ def _query(
         together=together,
         units=units,
     )
-    return query, Question(terms, len(terms) - len(searched) if searched is not None else 0)
+    left_out = len(terms) - len(searched) if searched is not None else 0
+    return query, Question(terms, left_out, pairs_of(request.query[:_READ]))
 
 
 _ROWS = 2000  # read for their terms; the rest of a question's terms only ranks what these bring

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from langledger.entries.compression import compress
 from langledger.recall.gate import judge
+from langledger.recall.phrases import pairs_of, phrase_shares
 from langledger.recall.scoring import Question, ranked
 
 SPACE = UUID(int=1)
@@ -126,3 +127,51 @@ def test_the_order_of_rows_does_not_matter(refs: list[int], wanted: int) -> None
         for n in range(1, 9)
     }
     assert order(*(rows[n] for n in refs), wanted=wanted) == order(*rows.values(), wanted=wanted)
+
+
+def test_a_shorter_text_with_every_term_stands_before_a_longer_one() -> None:
+    ideal = 2.0  # the weight of the term
+    short, long = row(1, "port", words=1.1 * ideal), row(2, "port " * 9, words=1.02 * ideal)
+    assert order(short, long) == [1, 2]
+
+
+def test_of_variants_of_a_command_the_one_with_the_words_side_by_side_is_first() -> None:
+    asked = "mise run lint && mise"
+    question = Question(["port"], pairs=pairs_of(asked))
+    rows = [
+        row(1, "mise run lint && mise run test 2>&1 | tail -25"),
+        row(2, "mise run test:ci 2>&1 | tail -5"),
+        row(3, "mise run fmt && lint"),
+    ]
+    found = ranked(rows, question, wanted=5)
+    assert (found[0].ref, round(found[0].scores["phrase"], 2)) == (1, 1.0)
+
+
+def test_phrases_of_any_script() -> None:
+    texts = ["Der Schlüssel_Name, öffnet das Tor", "grep -rn 'café' src", "a b"]
+    assert phrase_shares(texts, pairs_of("schlüssel name öffnet")) == [1.0, 0.0, 0.0]
+    assert phrase_shares(texts, pairs_of("RN CAFÉ")) == [0.0, 1.0, 0.0]
+    assert phrase_shares(texts, pairs_of("nowhere else")) == phrase_shares(texts, []) == [0.0] * 3
+
+
+def test_a_call_gives_way_to_the_result_that_repeats_it() -> None:
+    call = row(3, "bash\ncommand: ls -la\ndescription: Look", role="ai", words=2.0)
+    result = row(4, "bash command: ls -la description: Look\ntotal 7", role="tool", words=1.5)
+    other = row(2, "ls -la was said", words=1.8)
+    found = ranked([call, result, other], QUESTION, wanted=5)
+    assert [(one.ref, one.same) for one in found] == [(4, [3]), (2, [])]
+    assert order(call, other) == [3, 2]
+    assert order(call, result | {"ref": 30}) == [3, 30]
+    assert order(row(3, "Let me look.\n\nbash ls -la", role="ai", words=2.0), result) == [3, 4]
+
+
+def test_what_an_agent_says_replaces_nothing() -> None:
+    older = row(1, "Let me check the validators method: sed -n 920,950p", role="ai", words=2.0)
+    newer = row(9, "Actually, now the validators method is what I check", role="ai", words=1.9)
+    assert order(older, newer) == [1, 9]
+
+
+def test_what_hardly_bears_on_the_question_replaces_nothing() -> None:
+    older = row(1, "The budget of the harbour project is 4817", words=2.0)
+    newer = row(9, "The project of the harbour budget changed its name", words=0.4)
+    assert order(older, newer) == [1, 9]
