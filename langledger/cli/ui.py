@@ -23,7 +23,7 @@ def ui(
         int, typer.Option(min=0, max=65_535, help="Where to listen; 0: one that is free.")
     ] = 7340,
     write: Annotated[
-        bool, typer.Option("--write", help="Allow changes: state, pins, summaries.")
+        bool, typer.Option("--write", help="Allow changes: state, pins, summaries, forgetting.")
     ] = False,
     price: Annotated[
         str | None,

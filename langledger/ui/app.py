@@ -20,6 +20,7 @@ from langledger.ui.pages import (
     code,
     compactions,
     entries,
+    forgetting,
     health,
     searches,
     states,
@@ -30,7 +31,7 @@ from langledger.ui.pages import (
 
 __all__ = ["PAGES", "build_app"]
 
-PAGES = (threads, timeline, entries, views, compactions, states, searches, code, health)
+PAGES = (threads, timeline, entries, views, compactions, states, searches, code, forgetting, health)
 _STATIC = Path(__file__).parent / "static"
 
 

@@ -12,17 +12,19 @@ from langledger.ui.desk import At
 __all__ = ["router"]
 
 router = APIRouter()
+_RECEIPTS = 50
 
 
 @router.get("/health")
 def health(request: Request, desk: At) -> HTMLResponse:
-    """Show what `langledger doctor` tells, and the sizes of the tables."""
+    """Show what `langledger doctor` tells, the tables' sizes, and what was forgotten."""
     ledger, options = desk.ledger, desk.options
     embedder = ledger.recalling.embedder
     return desk.page(
         request,
         "health",
         report=diagnose(ledger.dsn, schema=options.schema, data_dir=options.data_dir),
+        receipts=ledger.receipts(limit=_RECEIPTS),
         tables=desk.run(reading.tables()),
         embedder=embedder.name if embedder else None,
     )

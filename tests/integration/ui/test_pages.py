@@ -18,7 +18,7 @@ OF_A_THREAD = [
     "/entries?before=3", "/entries/2", "/entries/2?start=100", "/entries/2/raw", "/view",
     "/view?answer=2", "/diff?a=2", "/diff?a=2&b=4", "/compactions", "/state", "/state?at=3&since=1",
     "/state/records", "/state/story", "/recall", "/recall?q=part&why=2", "/memory",
-    "/memory?never=1&tag=decision",
+    "/memory?never=1&tag=decision", "/forget", "/forget?entry=2",
 ]  # fmt: skip
 OF_A_COMPACTION = ["/compactions/1", "/compactions/2?fate=kept", "/compactions/2?fate=masked"]
 OF_CODE = [
@@ -95,6 +95,8 @@ async def test_lists_of_hostile_names(page: httpx.AsyncClient, ledger: Ledger) -
         ("W/state?at=x", 400),
         ("W/?scope=%00", 400),
         ("W/memory?after=x.y", 400),
+        ("W/forget?entry=99999", 404),
+        ("W/forget?entry=x", 400),
         ("/static/../app.py", 404),
         ("/static/%2e%2e/app.py", 404),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from langchain_core.messages import HumanMessage
 
 from langledger import Ledger
 from tests.integration.ui.conftest import at
@@ -14,6 +15,7 @@ CHANGES = {
     "/pins": {"text": "x"},
     "/pins/1/delete": {},
     "/compactions/1/summary": {"text": "x"},
+    "/forget": {"sure": "yes"},
 }
 
 
@@ -107,3 +109,26 @@ async def test_changes_that_cannot_be(
 async def test_a_body_that_is_no_form(writable: httpx.AsyncClient) -> None:
     answer = await writable.post(at("work") + "/pins", content=b"\xff\x00%zz&&==")
     assert answer.status_code == 400
+
+
+async def test_an_entry_is_forgotten_and_then_the_thread(
+    ledger: Ledger, writable: httpx.AsyncClient
+) -> None:
+    ledger.append([HumanMessage("the word is xyzzy-1"), HumanMessage("hello")], thread_id="gone")
+    shown = await writable.get(at("gone") + "/forget?entry=1")
+    assert "entry text" in shown.text
+    assert ledger.history("gone")[0].message.text == "the word is xyzzy-1"
+    refused = await writable.post(at("gone") + "/forget", data={"entry": "1"})
+    assert (refused.status_code, "not ticked" in refused.text) == (400, True)
+    form = {"entry": "1", "sure": "yes", "by": "<b>Ann</b>"}
+    done = await writable.post(at("gone") + "/forget", data=form)
+    assert (done.status_code, "<b>Ann</b>" in done.text) == (200, False)
+    assert "&lt;b&gt;Ann&lt;/b&gt;" in done.text
+    assert "xyzzy" not in (await writable.get(at("gone") + "/entries")).text
+    assert ledger.count("gone") == 2
+    await writable.post(at("gone") + "/forget", data={"sure": "yes"})
+    assert ledger.count("gone") == 0
+    assert (await writable.get(at("gone") + "/")).status_code == 404
+    told = (await writable.get("/health")).text
+    assert "&lt;b&gt;Ann" in told
+    assert [receipt.what for receipt in ledger.receipts()] == ["thread", "entry"]
