@@ -85,7 +85,7 @@ def shell_effects(
         changes=_distinct(run.changes)[-MAX_CHANGES:],
         reads=run.reads,
         kind=command_kind(run.invocations, changes=bool(run.changes)),
-        masked=hides_exit_code(scan(script)) and "pipefail" not in script,
+        masked=run.masked and "pipefail" not in script,
         cwd=run.directory if run.directory != directory and not run.lost else None,
     )
 
@@ -120,6 +120,7 @@ class _Run:
     directory: str | None
     lost: bool = False
     last: bool = True
+    masked: bool = False
     variables: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     written: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     changes: list[PlannedChange] = field(default_factory=list[PlannedChange])
@@ -132,6 +133,8 @@ class _Run:
             return
         events = scan(text)
         last = _start_of_last(events)
+        if self.last:
+            self.masked = self.masked or hides_exit_code(events)
         outer, saved = self.last, list[tuple[str | None, bool]]()
         for at, event in enumerate(events):
             if event == "(":

@@ -26,7 +26,7 @@ _OF_TERMS = re.compile(
     r"defin|glossar|terms|terminolog|vocabular|术语|定义|词汇|名词", re.IGNORECASE
 )
 _TERM = re.compile(
-    r"^\s*(?:[-*+]\s+)?(?:\*\*|`|\")?([^:*`\"：|]{1,60})(?:\*\*|`|\")?\s*[:：—–-]\s+?(\S.*)$"
+    r"^\s*(?:[-*+]\s+)?(?:\*\*|`|\")?([^:*`\"：|]{1,60})(?:\*\*|`|\")?\s*(?:[:—–-]\s+?|：\s*)(\S.*)$"
 )
 _ROW = re.compile(r"^\|\s*([^|]{1,60}?)\s*\|\s*([^|]+?)\s*\|")
 
@@ -66,7 +66,7 @@ class ProjectContext:
             mark = (found.st_mtime_ns, found.st_size)
             if mark != self._known:
                 with self.path.open("rb") as file:
-                    text = file.read(_LARGEST).decode("utf-8", "replace")
+                    text = _decoded(file.read(_LARGEST), self.path)
                 self._core, self._known = _core(text, self.path), mark
         except FileNotFoundError:
             self._core, self._known = Core(), None
@@ -74,6 +74,15 @@ class ProjectContext:
             logger.warning("%s cannot be read: %s", self.path, error)
             self._core, self._known = Core(), None
         return self._core
+
+
+def _decoded(content: bytes, path: Path) -> str:
+    """Return the text of a file; empty for what is no text in UTF-8, which the log tells."""
+    text = content.decode("utf-8-sig", "replace")
+    if "\0" in text or text.count("\ufffd") > len(text) // 20 + 1:  # one may be cut at the end
+        logger.warning("%s is no text in UTF-8 and is left out: save it as UTF-8", path)
+        return ""
+    return text
 
 
 def _core(text: str, path: Path) -> Core:

@@ -1,0 +1,63 @@
+"""The file of core knowledge, whatever lies under its name."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from langledger.state.context import MAX_TOKENS, ProjectContext
+from langledger.tokens import count_text
+
+TERMS = "# Shop\n\n## 术语\n\n- entry: one message as recorded\n- 条目：一条消息\n"
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> ProjectContext:
+    return ProjectContext(tmp_path / "project_context.md")
+
+
+def test_it_is_read_when_it_changes_and_says_nothing_once_it_is_gone(context: ProjectContext):
+    assert context.read().text == ""
+    context.path.write_text(TERMS, encoding="utf-8")
+    core = context.read()
+    assert core.text == TERMS.strip()
+    assert [d.what for d in core.definitions] == [
+        "entry: one message as recorded",
+        "条目: 一条消息",
+    ]
+    assert context.read() is core
+    context.path.write_text(TERMS + "- view: what a call is sent\n", encoding="utf-8")
+    assert len(context.read().definitions) == 3
+    context.path.unlink()
+    assert context.read().text == ""
+
+
+def test_a_byte_order_mark_is_no_text(context: ProjectContext):
+    context.path.write_bytes(b"\xef\xbb\xbfNo npm.")
+    assert context.read().text == "No npm."
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x7fELF\0\0\1" * 50, "表格与说明".encode("gbk") * 20, bytes(range(128, 256)) * 9]
+)
+def test_what_is_no_text_is_left_out_and_the_log_says_what_to_do(
+    context: ProjectContext, content: bytes, caplog: pytest.LogCaptureFixture
+):
+    context.path.write_bytes(content)
+    with caplog.at_level(logging.WARNING, logger="langledger.state"):
+        assert context.read().text == ""
+    assert "save it as UTF-8" in caplog.text
+
+
+def test_a_huge_file_is_pinned_in_part(context: ProjectContext):
+    context.path.write_text("用什么都可以，但不要用 npm。\n" * 40_000, encoding="utf-8")
+    text = context.read().text
+    assert count_text(text) <= MAX_TOKENS + 20
+    assert text.endswith("[project_context.md goes on; the rest is left out.]")
+
+
+def test_a_directory_under_its_name_says_nothing(context: ProjectContext):
+    context.path.mkdir()
+    assert context.read().text == ""
