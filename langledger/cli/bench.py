@@ -115,22 +115,42 @@ def exact(
     asked: Annotated[
         int, typer.Option(min=0, help="How many questions of a session the model is asked too.")
     ] = 0,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            min=1000, help="Live each session at this window, and send each question by itself."
+        ),
+    ] = None,
     out: Out = None,
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
-    """Look for exact values after 1, 2, 4 and 8 compactions."""
-    from langledger.evaluate.exact import exact_tables, load_fixtures, run_fixture
+    """Look for exact values after 1, 2, 4 and 8 compactions, or where the question is sent."""
+    from langledger.evaluate.exact import exact_tables, load_fixtures, run_fixture, run_questions
     from langledger.evaluate.journal import Journal
     from langledger.evaluate.strategies import available, chosen
 
     if asked and model is None:
         raise ConfigurationError("--asked needs a model to ask: pass --model provider:model")
+    if asked and window is not None:
+        raise ConfigurationError("--asked is for the view without --window: pass one of the two")
     names = available(chosen(strategy or []), tell=progress)
     fixtures, journal, chat_model = load_fixtures(file), Journal(out), _model(model)
     with _ledger(dsn, data_dir) as ledger:
         for fixture in fixtures:
+            if window is not None:
+                run_questions(
+                    fixture,
+                    ledger,
+                    journal,
+                    strategies=names,
+                    window=window,
+                    model=chat_model,
+                    model_name=model or "",
+                    tell=progress,
+                )
+                continue
             run_fixture(
                 fixture,
                 ledger,

@@ -1,4 +1,7 @@
-"""The benchmark ``exact``: exact values asked for after successive compactions.
+"""The benchmark ``exact``: exact values asked for after compactions.
+
+They are looked for in the view after one and more compactions, and in the view that the question
+itself is sent in, where what is recalled for it stands before it.
 
 The sessions are those of algal/pi-openai-server-compaction (MIT), ``benchmarks/product-defaults``,
 as one JSON list: ``id``, ``messages``, ``sharedTail``, and ``questions`` with ``category``,
@@ -11,6 +14,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -28,7 +32,7 @@ from langledger.evaluate.staged import CYCLES, staged_view, window_for
 from langledger.evaluate.strategies import STRATEGIES, forcible
 from langledger.ledger import Ledger
 
-__all__ = ["Fixture", "exact_tables", "load_fixtures", "run_fixture"]
+__all__ = ["Fixture", "exact_tables", "load_fixtures", "run_fixture", "run_questions"]
 
 _LATE = 0.95  # of the window: only the compactions asked for are made
 
@@ -100,27 +104,117 @@ def run_fixture(
             tell(f"{fixture.name}  {strategy}  {cycles} x  {found} of {len(records)} in view")
 
 
+def run_questions(
+    fixture: Fixture,
+    ledger: Ledger,
+    journal: Journal,
+    *,
+    strategies: Sequence[str],
+    window: int,
+    model: BaseChatModel | None = None,
+    model_name: str = "",
+    tell: Callable[[str], None],
+) -> None:
+    """Let each strategy live a session at a window, compact, and send each question by itself.
+
+    Args:
+        fixture: The session.
+        ledger: Where our sides keep their history.
+        journal: Where the answers go; what it holds is not run again.
+        strategies: By name.
+        window: In tokens; a compaction is due at 72 % of it.
+        model: Writes the summaries; None: the script.
+        model_name: Its name, for the records.
+        tell: Takes a line a run.
+    """
+    for strategy in (name for name in strategies if name in STRATEGIES):
+        run = {
+            "session": fixture.name, "strategy": strategy, "asked_at": window, "model": model_name,
+        }  # fmt: skip
+        if journal.done(run):
+            continue
+        side = STRATEGIES[strategy].make(ledger, Setting(window=window, model=model))
+        records, closing = _sent(fixture, side, window, force=STRATEGIES[strategy].forcible)
+        journal.add(run, records, closing)
+        found = sum(r["in_view"] for r in records)
+        tell(f"{fixture.name}  {strategy}  asked at {window}  {found} of {len(records)} in view")
+
+
 def exact_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
     """Return tables: by number of compactions, and by category and region after one."""
+    staged = [r for r in records if "cycles" in r["run"]]
+    asked = [r for r in records if "asked_at" in r["run"]]
+    return [*_cycle_tables(staged), *_asked_tables(asked)]
+
+
+def _cycle_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
     answers = [r for r in records if r["kind"] == "answer"]
+    if not records:
+        return []
     tables = [
         (f"Exact answers {where}, by successive compactions", _by_cycles(answers, records, key))
         for where, key in (("in the view", "in_view"), ("in view or recall@5", "reached"))
     ]
     once = [r for r in answers if r["run"]["cycles"] == 1]
-    groups = [*sorted({r["category"] for r in once}), "oldest half", "newest half"]
-    rows = [
-        [
-            title_of(s),
-            *(_share([r for r in _own(once, s) if g in _groups(r)], "in_view") for g in groups),
-        ]
-        for s in strategies_in(once)
-    ]
-    tables.append(("Exact answers in the view after one compaction", markdown(("", *groups), rows)))
+    tables.append(("Exact answers in the view after one compaction", _by_group(once)))
     if any("said" in r for r in answers):
         spoken = [r for r in answers if "said" in r]
         tables.append(("Exact answers by the model", _by_cycles(spoken, records, "right")))
     return tables
+
+
+def _asked_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
+    windows = sorted({r["run"]["asked_at"] for r in records})
+    return [
+        (
+            f"Exact answers in the view that the question is sent in, at a window of {window:,}",
+            _by_group([r for r in records if r["run"]["asked_at"] == window]),
+        )
+        for window in windows
+    ]
+
+
+def _by_group(records: Sequence[Record]) -> str:
+    """Return a table by category and half of the history, and the views' sizes where known."""
+    answers = [r for r in records if r["kind"] == "answer"]
+    groups = ["all", *sorted({r["category"] for r in answers}), "oldest half", "newest half"]
+    rows: list[list[str]] = []
+    for strategy in strategies_in(answers):
+        own = _own(answers, strategy)
+        shares = [_share([r for r in own if g in _groups(r)], "in_view") for g in groups]
+        sizes = [r["tokens"] for r in own if "tokens" in r]
+        told = [f"{int(median(sizes)):,}", f"{max(sizes):,}"] if sizes else ["–", "–"]
+        rows.append([title_of(strategy), *shares, *told])
+    return markdown(("", *groups, "tokens, median", "most"), rows)
+
+
+def _sent(fixture: Fixture, side: Side, window: int, *, force: bool) -> tuple[list[Record], Record]:
+    """Return whether the view that each question is sent in holds its answer."""
+    messages = fixture.messages
+    calls = [n for n, m in enumerate(messages) if n and isinstance(m, AIMessage)]
+    try:
+        for place in calls:
+            side.view(messages[:place])
+        view = side.view(messages, force=force)
+        sent = [_question(side, messages, view, question) for question in fixture.questions]
+    except Exception as error:  # noqa: BLE001 - of a peer's code, whatever it is
+        return [], {"error": f"{error!r:.300}", "events": side.events, "tokens": 0}
+    meter = Meter(window)
+    records: list[Record] = []
+    for question, shown in zip(fixture.questions, sent, strict=True):
+        there = _holds(_values(question), View(shown, frozenset()).text)
+        tokens = sum(map(meter.size, shown))
+        records.append({"kind": "answer", **question, "in_view": there, "tokens": tokens})
+    return records, {"error": "", "events": side.events, "tokens": 0}
+
+
+def _question(
+    side: Side, messages: list[BaseMessage], view: list[BaseMessage], question: dict[str, Any]
+) -> list[BaseMessage]:
+    """Return the view with a question as its newest message, each as if it were the only one."""
+    asked = HumanMessage(question["question"], id=f"question-{question['id']}")
+    # A side without recall adds nothing to it; asking it again and again would change its state.
+    return [*view, asked] if side.thread_id is None else side.view([*messages, asked])
 
 
 def _answers(
@@ -135,8 +229,7 @@ def _answers(
     every = len(fixture.questions) // asked if asked else 0
     records: list[Record] = []
     for number, question in enumerate(fixture.questions):
-        expected = question["expected"]
-        parts = [part.rpartition("=")[2] for part in expected.split("|")]
+        expected, parts = question["expected"], _values(question)
         there = _holds(parts, text)
         found = there or _holds(parts, reach(question["question"]))
         record = {"kind": "answer", **question, "in_view": there, "reached": found}
@@ -146,6 +239,10 @@ def _answers(
         records.append(record)
     meter = Meter(setting.window)
     return records, {"error": "", "events": side.events, "tokens": meter.take(view)}
+
+
+def _values(question: dict[str, Any]) -> list[str]:
+    return [part.rpartition("=")[2] for part in question["expected"].split("|")]
 
 
 def _holds(parts: Sequence[str], text: str) -> bool:
@@ -174,7 +271,7 @@ def _own(records: Sequence[Record], strategy: str) -> list[Record]:
 
 
 def _groups(record: Record) -> set[str]:
-    return {record["category"], "oldest half" if record["epoch"] < 5 else "newest half"}
+    return {"all", record["category"], "oldest half" if record["epoch"] < 5 else "newest half"}
 
 
 def _fixture(record: dict[str, Any]) -> Fixture:

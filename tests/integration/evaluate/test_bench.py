@@ -100,6 +100,16 @@ def test_exact_values_by_cycles(bench, tmp_path: Path) -> None:
     ours = [r for r in answers if r["run"] == {**r["run"], "strategy": "langledger", "cycles": 1}]
     assert sum(r["reached"] for r in ours) == 40
     assert sum(r["in_view"] for r in ours) < 40
+    done = bench("exact", file, *OURS, "--window", "3000", "--out", out)
+    assert done.exit_code == 0, done.output
+    sent = [r for r in records(out) if r["kind"] == "answer" and "asked_at" in r["run"]]
+    seen = {
+        name: sum(r["in_view"] for r in sent if r["run"]["strategy"] == name)
+        for name in ("langledger", "trimming")
+    }
+    assert seen["langledger"] == 40 > seen["trimming"]
+    assert all(r["tokens"] < 3000 for r in sent)
+    assert "at a window of 3,000" in done.stdout
 
 
 def test_bad_calls_are_told(bench, session: Path, tmp_path: Path) -> None:
@@ -112,5 +122,7 @@ def test_bad_calls_are_told(bench, session: Path, tmp_path: Path) -> None:
     assert isinstance(error("probe", session), ConfigurationError)
     assert isinstance(error("probe", session, "--model", "nobody:x"), ConfigurationError)
     assert isinstance(error("exact", session, "--asked", "3"), ConfigurationError)
+    both = ("--asked", "3", "--model", "nobody:x", "--window", "9000")
+    assert "one of the two" in str(error("exact", session, *both))
     assert isinstance(error("exact", session), SessionFileError)
     assert isinstance(error("exact", tmp_path / "none.json"), SessionFileError)
