@@ -29,7 +29,7 @@ demo: $(INSTALLED)
 	$(BIN)/langledger demo
 
 test: $(INSTALLED_DEV)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 lint: $(INSTALLED_DEV)
 	$(BIN)/ruff check

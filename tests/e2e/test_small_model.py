@@ -51,7 +51,7 @@ def llm() -> Iterator[ChatOpenAI]:
             temperature=0,
             max_tokens=60,
             max_retries=0,
-            timeout=120,
+            timeout=600,  # on a busy machine a token takes its time
             profile={"max_input_tokens": WINDOW},
         )
     finally:
