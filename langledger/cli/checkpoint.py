@@ -117,7 +117,9 @@ def _ago(option: str, text: str) -> datetime:
     try:
         return datetime.now(UTC) - duration(option, text)
     except OverflowError as error:
-        raise ConfigurationError(f"{option} {text} is longer than there are dates") from error
+        raise ConfigurationError(
+            f"{option} {text} is longer than there are dates; give a time such as 30d"
+        ) from error
 
 
 def _chosen(

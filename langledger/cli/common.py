@@ -31,6 +31,7 @@ __all__ = [
 
 MOST = 2**63 - 1  # PostgreSQL's largest bigint
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_LONGEST = timedelta.max // timedelta(seconds=1)
 _DURATION = re.compile(r"([1-9][0-9]{0,8})([smhdw])")
 
 
@@ -56,7 +57,8 @@ def duration(option: str, text: str) -> timedelta:
     """
     match = _DURATION.fullmatch(text)
     if match:
-        return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+        seconds = int(match[1]) * _UNITS[match[2]]
+        return timedelta(seconds=min(seconds, _LONGEST))
     raise ConfigurationError(
         f"{option} takes a number and s, m, h, d or w (seconds to weeks), such as 30d; not {text!r}"
     )

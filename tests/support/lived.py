@@ -13,7 +13,7 @@ from tests.support.scripted import ScriptedModel
 
 __all__ = ["STEPS", "config", "live"]
 
-STEPS = 12
+STEPS = 8
 
 
 @tool
@@ -38,7 +38,7 @@ def live(ledger: Ledger, thread_id: str, *, word: str, user_id: str = "ann") -> 
     agent = create_agent(
         ScriptedModel(script=script),
         [write_file],
-        middleware=[ledger.middleware(window=4000)],
+        middleware=[ledger.middleware(window=3000)],
         checkpointer=ledger.checkpointer(),
     )
     opening = f"My favourite editor is {word}. We must never delete {word}.txt. Write all parts."

@@ -35,7 +35,9 @@ def test_a_thread_is_forgotten_with_all_that_was_made_of_it(
     ledger: Ledger, module_dsn: str
 ) -> None:
     live(ledger, "one", word="zanzibar", user_id="ann")
-    live(ledger, "two", word="timbuktu", user_id="bob")
+    ledger.append([HumanMessage("this is timbuktu")], thread_id="two", user_id="bob")
+    ledger.store().put(("notes", "bob"), "word", {"text": "timbuktu"})
+    assert ledger.recall("timbuktu", thread_id="two")
     others = told(module_dsn, "timbuktu", tenant=ledger.tenant)
     assert set(told(module_dsn, "zanzibar", tenant=ledger.tenant)) > {"entry", "recall_unit", "pin"}
     counted = ledger.forget(thread_id="one", dry_run=True)
