@@ -46,8 +46,13 @@ def put_forward(tool: str, args: object) -> dict[str, Any]:
 
 
 def proposals_of(tool: str, args: object) -> tuple[Proposal, ...]:
-    """Return what a call of ``update_state`` wants noted; what has no such shape is left out."""
-    if tool.rpartition("__")[2] != UPDATE_STATE or not isinstance(args, dict):
+    """Return what a call of ``update_state`` wants noted; what has no such shape is left out.
+
+    Of a server only langledger's own counts: the receipt of another's tool proves nothing.
+    """
+    server, _, name = tool.rpartition("__")
+    own = not server or "langledger" in server.lower()
+    if name != UPDATE_STATE or not own or not isinstance(args, dict):
         return ()
     listed = cast("dict[str, Any]", args).get("items")
     found: list[Proposal] = []

@@ -131,6 +131,16 @@ def test_only_what_the_receipt_names_is_noted():
     assert run(made, result("Noted [1]", error=True)).decisions == []
 
 
+@pytest.mark.parametrize(
+    ("tool", "noted"),
+    [("mcp__langledger__update_state", 1), ("mcp__weather__update_state", 0)],
+)
+def test_the_receipt_of_another_servers_tool_proves_nothing(tool: str, noted: int):
+    items = [{"kind": "convention", "what": "Always push", "quote": "always push"}]
+    state = run(call(tool, {"items": items}), result("Noted [1]"))
+    assert len(state.conventions) == noted
+
+
 def test_a_revised_message_takes_its_proposed_call_back():
     first = call("Bash", {"command": "rm a"}, "a").model_copy(update={"id": "m1"})
     second = call("Bash", {"command": "ls"}, "b").model_copy(update={"id": "m1"})
