@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +55,21 @@ async def test_checkpointer_store_and_middleware_share_a_database() -> None:
     assert len(result["messages"]) == platform.ledger().count("thread") == 24
     assert platform.ledger().compactions("thread")
     assert platform.ledger() is platform.ledger()
+
+
+async def test_the_langgraph_json_of_the_documentation_names_what_there_is() -> None:
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "frameworks.md"
+    (config,) = (
+        json.loads(block)
+        for block in re.findall(r"```json\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+        if '"checkpointer"' in block
+    )
+    async with (
+        named(config["checkpointer"]["path"])() as saver,
+        named(config["store"]["path"])() as store,
+    ):
+        assert await saver.aget_tuple(CONFIG) is None
+        assert await store.aget(("a",), "k") is None
 
 
 async def test_a_database_that_cannot_be_reached_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
