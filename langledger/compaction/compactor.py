@@ -274,7 +274,7 @@ class Compactor:
         _note_task(session, call, recorded.entry_ids)
         session.extend(call.messages, track(recorded.entry_ids, new, sizes))
         compactions, session.asked = split_news(recorded.also)
-        follow(session, compactions)
+        yield from follow(call.location, session, compactions)
         elsewhere = recorded.added < len(new) and any(isinstance(m, AIMessage) for m in new)
         if elsewhere and self.recaller is not None:  # another process had a turn of its own
             yield from self.recaller.restore(call, session)

@@ -26,6 +26,7 @@ from langledger.operations import Operation, Query, Row, fetch
 __all__ = [
     "CompactionReport",
     "applicable",
+    "belongs",
     "cache_summary",
     "cached_summary",
     "commit",
@@ -117,27 +118,31 @@ def latest_query(location: Location, *, known: int, limit: int = 1, offset: int 
 
 
 def applicable(location: Location, history: Sequence[Tracked]) -> Operation[Cut | None]:
-    """Return the newest compaction that belongs to this history.
-
-    One that stands for a message which was replaced since does not.
-    """
-    present = {t.seq: t.message.id for t in history if not isinstance(t.message, SystemMessage)}
-    oldest = min(present, default=0)
+    """Return the newest compaction that belongs to this history."""
     offset = 0
     while True:
         query = latest_query(location, known=0, limit=10, offset=offset)
         rows = yield from fetch(query.sql, **query.params)
         for row in rows:
             cut = cut_of(row)
-            if not cut.applies_to(present, oldest=oldest):
-                continue
-            missing = [seq for seq in cut.history if seq not in present]
-            gone = (yield from message_ids(location, missing)) if missing else set[str]()
-            if not gone & set(present.values()):
+            if (yield from belongs(location, cut, history)):
                 return cut
         if len(rows) < 10:
             return None
         offset += 10
+
+
+def belongs(location: Location, cut: Cut, history: Sequence[Tracked]) -> Operation[bool]:
+    """Tell whether a compaction belongs to a history.
+
+    One that stands for a message which was replaced since does not.
+    """
+    present = {t.seq: t.message.id for t in history if not isinstance(t.message, SystemMessage)}
+    if not cut.applies_to(present, oldest=min(present, default=0)):
+        return False
+    missing = [seq for seq in cut.history if seq not in present]
+    gone = (yield from message_ids(location, missing)) if missing else set[str]()
+    return not gone & set(present.values())
 
 
 def commit(location: Location, cut: Cut, report: CompactionReport) -> Operation[bool]:

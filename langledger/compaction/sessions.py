@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from langledger.compaction.records import cut_of
+from langledger.compaction.records import belongs, cut_of
 from langledger.compaction.session import Session
 from langledger.entries import Location
-from langledger.operations import Row
+from langledger.operations import Operation, Row
 
 __all__ = ["Sessions", "follow"]
 
@@ -39,14 +39,13 @@ class Sessions:
             self._sessions.popitem(last=False)
 
 
-def follow(session: Session, rows: Sequence[Row]) -> bool:
+def follow(location: Location, session: Session, rows: Sequence[Row]) -> Operation[bool]:
     """Adopt a compaction that another process made, where it belongs here and does no less."""
-    present = set(session.present) if rows else set[int]()
     for row in rows:
         cut = cut_of(row)
         session.highest = max(session.highest, cut.generation)
         behind = session.cut is not None and cut.boundary < session.cut.boundary
-        if not behind and cut.applies_to(present, oldest=min(present, default=0)):
+        if not behind and (yield from belongs(location, cut, session.tracked)):
             session.adopt(cut)
             return True
     return False

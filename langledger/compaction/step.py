@@ -355,7 +355,8 @@ class Step:
                 session.highest = report.generation
                 return report
             query = latest_query(location, known=session.highest)
-            if follow(session, (yield from fetch(query.sql, **query.params))):
+            newer = yield from fetch(query.sql, **query.params)
+            if (yield from follow(location, session, newer)):
                 return None
             # The faster one is of another branch, or did less: offer ours under the next number.
             mine = session.cut = replace(mine, generation=session.highest + 1)

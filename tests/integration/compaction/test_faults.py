@@ -175,6 +175,18 @@ def test_a_message_that_was_replaced_is_not_in_the_record_any_more(ledger: Ledge
         assert "PostgreSQL" not in view
 
 
+def test_a_compaction_made_while_a_message_was_replaced_is_not_taken_up(ledger: Ledger) -> None:
+    first = [HumanMessage("The database is PostgreSQL.", id="choice"), AIMessage("Noted.", id="n")]
+    messages = [*first, *session(12)]
+    edited = [HumanMessage("The database is SQLite.", id="choice"), *messages[1:]]
+    other = ledger.middleware(window=20 * WINDOW)  # a process that need not compact itself
+    see(other, edited[:6])
+    assert "PostgreSQL" in heads(live(ledger.middleware(window=WINDOW), messages))[0]
+    view = str(see(other, edited))
+    assert "SQLite" in view
+    assert "PostgreSQL" not in view
+
+
 def test_a_history_trimmed_from_the_front_keeps_its_record(ledger: Ledger) -> None:
     messages = session(12)
     middleware = ledger.middleware(window=WINDOW)
