@@ -30,8 +30,8 @@ from langledger.entries.log import thread_key
 from langledger.entries.ranges import Ranges
 from langledger.errors import LangLedgerError
 from langledger.operations import Operation, fetch
-from langledger.recall import Hit, Recall, SearchRequest
-from langledger.tokens import count_text, truncate_text
+from langledger.recall import Hit, Recall, SearchRequest, excerpt
+from langledger.tokens import count_text
 
 __all__ = ["Code", "Recaller", "keep_brought", "read_brought"]
 
@@ -208,10 +208,13 @@ class Recaller:
         facts = _within(known, room)
         room -= sum(map(count_text, facts))
         hits, confidence, reasons = yield from self._search(call, hidden, query)
-        chosen = [hit for hit in _fitting(hits, room) if not _stands_in(shown, hit)]
+        told = [(hit, _line(hit, query)) for hit in hits]
+        told = [(hit, line) for hit, line in told if not _stands_in(shown, hit, line)]
+        fitting = sorted(_fitting(told, room), key=_place)
+        chosen = [hit for hit, _ in fitting]
         if chosen and self.recalling is not None:
             self.recalling.used(chosen)
-        lines = [*facts, *(_line(hit) for hit in sorted(chosen, key=_place))]
+        lines = [*facts, *(line for _, line in fitting)]
         if not lines:
             return "", replace(nothing, confidence=confidence, reasons=reasons)
         text = "\n\n".join(lines)
@@ -273,18 +276,18 @@ def _shown_beside(session: Session, seq: int) -> str:
     return "\n".join([session.cut.head if session.cut else "", *brought])
 
 
-def _stands_in(shown: str, hit: Hit) -> bool:
+def _stands_in(shown: str, hit: Hit, line: str) -> bool:
     """Tell whether what was found stands in a text word for word, with its entry."""
     quoted = hit.text.strip() in shown and re.search(rf"#{hit.entry_id}\b", shown)
-    return bool(quoted) or _line(hit) in shown
+    return bool(quoted) or line in shown
 
 
-def _fitting(hits: Sequence[Hit], room: int) -> list[Hit]:
-    chosen: list[Hit] = []
-    for hit in hits:
-        size = count_text(_line(hit))
+def _fitting(told: Sequence[tuple[Hit, str]], room: int) -> list[tuple[Hit, str]]:
+    chosen: list[tuple[Hit, str]] = []
+    for hit, line in told:
+        size = count_text(line)
         if size <= room:
-            chosen.append(hit)
+            chosen.append((hit, line))
             room -= size
     return chosen
 
@@ -299,10 +302,10 @@ def _within(lines: Sequence[str], room: int) -> list[str]:
     return chosen
 
 
-def _line(hit: Hit) -> str:
-    text = _MARKS.sub("\u2039", truncate_text(hit.text, _LONGEST_HIT))
+def _line(hit: Hit, query: str) -> str:
+    text = _MARKS.sub("\u2039", excerpt(hit.text, query, _LONGEST_HIT))
     return f"#{hit.entry_id} ({hit.role}): {text}"
 
 
-def _place(hit: Hit) -> tuple[int, int]:
-    return hit.entry_id, hit.part
+def _place(told: tuple[Hit, str]) -> tuple[int, int]:
+    return told[0].entry_id, told[0].part

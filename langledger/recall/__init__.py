@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from langledger.recall.embeddings import Embedder, LocalModel, SentenceEncoderModel, resolve
 from langledger.recall.engine import Recall, space_of
+from langledger.recall.excerpts import excerpt
 from langledger.recall.facade import AsyncSearches, Searches
 from langledger.recall.rerank import CrossEncoder
 from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
@@ -23,6 +24,7 @@ __all__ = [
     "Searches",
     "SentenceEncoderModel",
     "Text",
+    "excerpt",
     "recalled_mark",
     "resolve",
     "space_of",
