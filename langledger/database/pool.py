@@ -12,8 +12,9 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import psycopg
@@ -257,7 +258,7 @@ class AsyncDatabase(PoolBase):
         pool = await self._opened()
         try:
             while True:
-                async with pool.connection(timeout=_left(deadline)) as connection:
+                async with _borrowed(pool, deadline) as connection:
                     if connections.is_alive(connection, deadline):
                         return await arun_batch(connection, statements)
         except PoolTimeout as error:
@@ -292,6 +293,23 @@ class AsyncDatabase(PoolBase):
                 "open it in the loop that uses it, or use Database"
             )
         return asyncio.run_coroutine_threadsafe(function(), self._loop)
+
+
+@asynccontextmanager
+async def _borrowed(
+    pool: AsyncConnectionPool[AsyncConnection[Row]], deadline: float
+) -> AsyncGenerator[AsyncConnection[Row]]:
+    """Take a connection from the pool, and give it back whatever happens.
+
+    A task that is cancelled, and again while it gives its connection back, would keep it for ever
+    with the pool's own context manager. LangGraph cancels a run's tasks so.
+    """
+    connection = await pool.getconn(timeout=_left(deadline))
+    try:
+        async with connection:
+            yield connection
+    finally:
+        await asyncio.shield(pool.putconn(connection))
 
 
 def _left(deadline: float) -> float:

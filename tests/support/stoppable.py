@@ -25,6 +25,7 @@ class StoppableServer:
 
     def __init__(self, home: Path, settings: Mapping[str, str] | None = None) -> None:
         account = account_for(home)
+        self.home = home
         prepare_home(home, account)
         self._cluster = Cluster(
             home=home,

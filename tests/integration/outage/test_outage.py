@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,29 +18,12 @@ from langledger.compaction.validity import provider_problems
 from langledger.database import Database
 from langledger.errors import ConfigurationError, DatabaseUnavailableError, SerializationError
 from langledger.operations import Batch, Row
-from tests.conftest import _open_folder
 from tests.support.scripted import ScriptedModel
 from tests.support.stoppable import StoppableServer, until
 
 CONFIG: Any = {"configurable": {"thread_id": "thread"}}
 WINDOW = 3000
 LOG = "log line of a build that ran\n" * 40
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[StoppableServer]:
-    with _open_folder() as folder, StoppableServer(folder / "data") as made:
-        Database(made.dsn).setup()
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def _running_again(request: pytest.FixtureRequest) -> Iterator[None]:
-    yield
-    if "server" in request.fixturenames:
-        made: StoppableServer = request.getfixturevalue("server")
-        if made.pid is None:
-            made.start()
 
 
 def opened(server: StoppableServer, tenant: str, **options: Any) -> Ledger:
