@@ -115,7 +115,7 @@ class _Cluster:
             raise DatabaseError(
                 "this database has no Citus: add citus to shared_preload_libraries on every node, "
                 "run CREATE EXTENSION citus in the database of this name on each, and "
-                "citus_add_node(...) here; on a single server use `langledger db partition`"
+                "citus_add_node(...) here"
             )
         (node,) = self._run("node")
         if node["coordinator"] is False:

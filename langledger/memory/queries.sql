@@ -92,6 +92,7 @@ WHERE u.tenant = %(tenant)s AND u.item_id = ANY(%(item_ids)s::uuid[])
                   WHERE i.tenant = %(tenant)s AND i.item_id = u.item_id AND i.updated_at = %(as_of)s))
 
 -- name: put_units
+-- RETURNING: Citus would use COPY, which row-level security does not allow.
 INSERT INTO {schema}.store_unit (tenant, item_id, part, size, terms, counts, model, embedding)
 SELECT %(tenant)s, p.item_id, p.part, p.size, string_to_array(p.terms, ' '),
        string_to_array(p.counts, ' ')::integer[],
@@ -102,6 +103,7 @@ FROM unnest(%(item_ids)s::uuid[], %(parts)s::integer[], %(sizes)s::integer[], %(
 WHERE %(as_of)s::timestamptz IS NULL
    OR EXISTS (SELECT FROM {schema}.store_item i
               WHERE i.tenant = %(tenant)s AND i.item_id = p.item_id AND i.updated_at = %(as_of)s)
+RETURNING part
 
 -- name: items_after
 SELECT i.item_id, i.namespace, i.key, i.value::text AS value, i.updated_at

@@ -17,6 +17,7 @@ SELECT blob, fault FROM {schema}.repository_blob
 WHERE tenant = %(tenant)s AND repository = %(repository)s AND blob = ANY(%(blobs)s::uuid[])
 
 -- name: put_blobs
+-- RETURNING 1: Citus would use COPY otherwise, which row-level security does not allow.
 -- A content that another indexer put here first is left to it, with all that hangs on it. Ordered, so
 -- that two who wait for each other's rows do so in the same order.
 WITH fresh AS (
@@ -41,6 +42,7 @@ WITH fresh AS (
                 %(c_sizes)s::int[], %(c_digests)s::uuid[], %(c_terms)s::text[])
          AS c (blob, chunk, symbol, start_byte, end_byte, start_line, end_line, tokens, size, digest, terms)
     JOIN fresh USING (blob)
+    RETURNING 1
 )
 INSERT INTO {schema}.repository_symbol
     (tenant, repository, blob, symbol, parent, kind, name, qualified, start_byte, end_byte, start_line,
@@ -56,6 +58,7 @@ FROM unnest(%(s_blobs)s::uuid[], %(s_numbers)s::int[], %(s_parents)s::int[], %(s
      AS s (blob, symbol, parent, kind, name, qualified, start_byte, end_byte, start_line, end_line,
            signature, kinds, names, receivers, lines)
 JOIN fresh USING (blob)
+RETURNING 1
 
 -- name: put_files
 -- Returns what was put. A file whose content is not there (any more) is left out and read again.
