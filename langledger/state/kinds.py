@@ -67,9 +67,11 @@ _FILTERS = _words("""
     head tail grep egrep fgrep rg sed awk cut sort uniq wc cat tee less more tr jq yq nl column fold
 """)
 _SAYS = _words("echo printf true :")
-_FILE_TOOLS = _LOOKS | _words("cp mv rm touch mkdir rmdir tee ln chmod perl")
+_FILE_TOOLS = _LOOKS | _words(
+    "cp mv rm touch mkdir rmdir tee ln chmod perl patch apply_patch applypatch"
+)
 _GIT_LOOKS = re.compile(
-    r"git (?:-\S+ \S+ )*(?:status|diff|log|show|branch|blame|grep|ls-files|ls-tree|rev-parse"
+    r"git (?:-\S+ \S+ )*(?:add|status|diff|log|show|branch|blame|grep|ls-files|ls-tree|rev-parse"
     r"|remote|describe|reflog|merge-base|cat-file|shortlog|config --get|stash list)\b"
 )
 

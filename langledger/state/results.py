@@ -58,7 +58,7 @@ _EXIT_AT_END = re.compile(
 )
 # a script that ran commands, or a command that was left running
 _STILL_OPEN = re.compile(r"script (?:completed|running)|command (?:is )?running", re.IGNORECASE)
-_NO_START = re.compile(r"script failed|command timed out|timeout\b", re.IGNORECASE)
+_NO_START = re.compile(r"script failed|command timed out|execution error:|timeout\b", re.IGNORECASE)
 _OPENED = re.compile(r"^\[File: (.+?) \(\d+ lines", re.MULTILINE)
 _TROUBLE = re.compile(r"error|fail|exception|panic|fatal|not found|denied|refused", re.IGNORECASE)
 # "ERROR:" alone tells nothing; what it is stands on the next line.
