@@ -45,7 +45,9 @@ class Decoder:
             Tag.BARE_MESSAGE: lambda rest: shelf.message(rest[0], bare=True),
             Tag.SAID: self._said,
             Tag.LIST: lambda rest: list(self._elements(rest)),
-            Tag.DICT: lambda rest: dict(self._items(rest)),
+            Tag.DICT: lambda rest: dict(self._items(rest[::2], rest[1::2])),
+            Tag.NAMED: lambda rest: dict(self._items(self.decode(rest[0]), rest[1:])),
+            Tag.FOLDED: lambda rest: self.decode(shelf.value(rest[0])),
             Tag.SNAPSHOT: lambda rest: _DeltaSnapshot(self.decode(rest[0])),
             Tag.SEND: self._send,
             Tag.OVERWRITE: lambda rest: Overwrite(self.decode(rest[0])),
@@ -89,8 +91,8 @@ class Decoder:
             else:
                 yield self.decode(part)
 
-    def _items(self, pairs: list[Any]) -> Iterator[tuple[str, Any]]:
-        for key, node in zip(pairs[::2], pairs[1::2], strict=True):
+    def _items(self, keys: list[Any], nodes: list[Node]) -> Iterator[tuple[str, Any]]:
+        for key, node in zip(keys, nodes, strict=True):
             if key is None:
                 yield from self.decode(node).items()
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, TypeAlias, TypeGuard, cast
@@ -22,6 +22,7 @@ from langgraph.checkpoint.serde.types import (
 from langgraph.types import Overwrite, Send
 
 from langledger.checkpoint.cache import Stage
+from langledger.checkpoint.folding import Folding
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.tree import Node, Tag, add_to_run, row
 from langledger.entries.codec import has_lone_surrogate
@@ -62,6 +63,10 @@ class Intake(Protocol):
         """Return the reference of a value whose plain form is given."""
         ...
 
+    def node(self, node: Node, runs: Sequence[tuple[int, int]]) -> int:
+        """Return the reference of a node, and of what it is made of."""
+        ...
+
 
 @dataclass(slots=True)
 class _Small:
@@ -89,6 +94,7 @@ class Encoder:
         self._intake = intake
         self._stage = stage
         self._depth = 0
+        self._folding = Folding(intake.node)
 
     def encode(self, value: Any) -> Node:
         """Return the node of a value.
@@ -179,7 +185,7 @@ class Encoder:
         if nodes is None:
             return self._plain(values)
         alone = len(nodes) == 1 and nodes[0][0] in (Tag.MESSAGES, Tag.BARE)
-        return nodes[0] if alone else [Tag.LIST, *nodes]
+        return nodes[0] if alone else [Tag.LIST, *self._folding.list_nodes(nodes)]
 
     def _dict(self, items: dict[Any, Any]) -> _Visited:
         if not all(type(key) is str and not has_lone_surrogate(key) for key in items):
@@ -194,7 +200,12 @@ class Encoder:
             else:
                 parts.add_small((key, value), key.encode() + _weight(visited))
         nodes = parts.finish()
-        return self._plain(items) if nodes is None else [Tag.DICT, *nodes]
+        if nodes is None:
+            return self._plain(items)
+        nodes = self._folding.dict_nodes(nodes)
+        if self._sealing.is_open:
+            return [Tag.DICT, *nodes]
+        return [Tag.NAMED, self.leaf(nodes[::2]), *nodes[1::2]]
 
     def _piece(self, elements: Any, last: bool) -> Node:  # noqa: FBT001 - called by _Parts
         """Give some elements an entry of their own; the last ones, which still change, none."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import ormsgpack
 from langchain_core.messages import BaseMessage
 
-from langledger.checkpoint.cache import Known, Located, Stage, StoredItem, ThreadItems
+from langledger.checkpoint.cache import Known, Located, Stage, StoredItem, ThreadItems, multirange
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.snapshots import Handle, Snapshot, handle_of, snapshot_of
 from langledger.checkpoint.tree import Node, row
@@ -17,6 +18,7 @@ from langledger.entries.codec import compress, split_id
 __all__ = ["Gathered", "NewItem"]
 
 _VALUE = "value"
+_FOLDED = "folded"
 _UNSETTLED = (Stage.INPUT.value, Stage.WRITTEN.value)
 # A piece in place that is still the same one step later becomes an entry if it is larger, in bytes.
 _KEPT_IN_PLACE = 96
@@ -32,6 +34,7 @@ class NewItem:
         message_id: The message's id, where it stands beside the content.
         role: The message's type; None for other values.
         body: As stored.
+        refs: Entries that a node refers to, as a multirange.
     """
 
     kind: str
@@ -39,6 +42,7 @@ class NewItem:
     message_id: str | None
     role: str | None
     body: bytes
+    refs: str | None = None
 
 
 class Gathered:
@@ -88,6 +92,18 @@ class Gathered:
             role=None,
             content=(value, kind, payload),
         )
+
+    def node(self, node: Node, runs: Sequence[tuple[int, int]]) -> int:
+        """Return the reference of a node, and of what it is made of."""
+        packed = ormsgpack.packb(node)
+        # Nobody's value is ever taken for a node, whatever it holds.
+        digest = self._sealing.digest(_FOLDED, packed)
+        located = self._items.located.get((digest, None))
+        if located is not None:
+            return located.seq
+        stored = _VALUE if self._sealing.is_open else self._sealing.message_kind
+        sealed = self._sealing.seal(ormsgpack.unpackb(packed), "msgpack", packed)
+        return self._add(NewItem(stored, digest, None, None, compress(*sealed), multirange(runs)))
 
     def kept(self, leaf: Node) -> Node:
         """Return what stands for a piece in place that a checkpoint inherits."""

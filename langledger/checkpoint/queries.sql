@@ -3,7 +3,7 @@ SELECT generation, seqs
 FROM {schema}.record_checkpoint(
     %(tenant)s, %(thread_key)s, %(thread_id)s, %(generation)s::bigint, %(wait)s, %(scope)s,
     %(kinds)s::text[], %(digests)b::bytea[], %(message_ids)s::text[], %(roles)s::text[],
-    %(bodies)b::bytea[], %(checkpoint_ns)s, %(checkpoint_id)s::bytea, %(run_id)s,
+    %(bodies)b::bytea[], %(item_refs)s::int8multirange[], %(checkpoint_ns)s, %(checkpoint_id)s::bytea, %(run_id)s,
     %(snapshots)s::text[], %(refs)s::int8multirange, %(record)s::bytea)
 
 -- name: record_many
@@ -13,11 +13,11 @@ SELECT r.place, c.generation, c.seqs
 FROM json_to_recordset(%(calls)s::json)
      AS r (place integer, tenant text, thread_key uuid, thread_id text, generation bigint, scope text,
            kinds text[], digests bytea[], message_ids text[], roles text[], bodies bytea[],
-           checkpoint_ns text, checkpoint_id bytea, run_id text, snapshots text[],
+           item_refs int8multirange[], checkpoint_ns text, checkpoint_id bytea, run_id text, snapshots text[],
            refs int8multirange, record bytea)
 CROSS JOIN LATERAL {schema}.record_checkpoint(
     r.tenant, r.thread_key, r.thread_id, r.generation, false, r.scope, r.kinds, r.digests,
-    r.message_ids, r.roles, r.bodies, r.checkpoint_ns, r.checkpoint_id, r.run_id, r.snapshots,
+    r.message_ids, r.roles, r.bodies, r.item_refs, r.checkpoint_ns, r.checkpoint_id, r.run_id, r.snapshots,
     r.refs, r.record) AS c
 
 -- name: read
@@ -155,9 +155,9 @@ WITH made AS (
     RETURNING thread_key
 ), entries AS (
     INSERT INTO {schema}.entry (tenant, thread_key, seq, digest, occurrence, tokens, created_at, kind,
-                                role, message_id, task_id, user_id, scope, metadata, body)
+                                role, message_id, task_id, user_id, scope, metadata, refs, body)
     SELECT e.tenant, made.thread_key, seq, digest, occurrence, tokens, created_at, kind, role,
-           message_id, task_id, user_id, scope, metadata, body
+           message_id, task_id, user_id, scope, metadata, refs, body
     FROM {schema}.entry e, made
     WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
     RETURNING 1

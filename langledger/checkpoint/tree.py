@@ -48,10 +48,12 @@ class Tag(IntEnum):
     SEND = 11  # node, node, node: Send's target, argument and timeout
     OVERWRITE = 12  # node: Overwrite
     VALUE = 13  # seq less FIRST_VALUE: a ROW that is stored, in fewer bytes
+    FOLDED = 14  # reference: the node in an entry, which says itself what that refers to
+    NAMED = 15  # node, node...: a dict as DICT, its keys in the first node: nobody is to read them
 
 
 _RUNS = (Tag.MESSAGES, Tag.BARE)
-_SINGLE = (Tag.ROW, Tag.MESSAGE, Tag.BARE_MESSAGE, Tag.SAID)
+_SINGLE = (Tag.ROW, Tag.MESSAGE, Tag.BARE_MESSAGE, Tag.SAID, Tag.FOLDED)
 
 
 def add_to_run(run: list[int], reference: int, count: int = 1) -> None:

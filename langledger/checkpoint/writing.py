@@ -292,6 +292,7 @@ def _record(
             "message_ids": [item.message_id for item in new] or None,
             "roles": [item.role for item in new] or None,
             "bodies": [item.body for item in new] or None,
+            "item_refs": [item.refs for item in new] or None,
             **what,
         },
     )

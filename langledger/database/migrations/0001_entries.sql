@@ -54,11 +54,13 @@ CREATE TABLE entry (
     user_id     text,
     scope       text,       -- checkpoint namespace without task ids, and agent; null: the root
     metadata    jsonb,
+    refs        int8multirange,  -- of a value: seqs of the entries that it refers to
     body        bytea       NOT NULL,  -- compressed already: EXTERNAL spares the server a second try
     PRIMARY KEY (tenant, thread_key, seq),
     FOREIGN KEY (tenant, thread_key) REFERENCES thread ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX entry_digest ON entry (tenant, thread_key, digest, occurrence);
+CREATE INDEX entry_refs ON entry (tenant, thread_key, seq) WHERE refs IS NOT NULL;
 ALTER TABLE entry ALTER COLUMN body SET STORAGE EXTERNAL;
 
 -- Records items in order and returns the seq of each; the caller holds the thread's row.
@@ -70,7 +72,7 @@ ALTER TABLE entry ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE FUNCTION append_entries(
     p_tenant text, p_thread_key uuid, p_scope text, p_task_id text, p_user_id text,
     p_kinds text[], p_digests bytea[], p_places integer[], p_message_ids text[], p_roles text[],
-    p_tokens integer[], p_metadata jsonb[], p_bodies bytea[]
+    p_tokens integer[], p_metadata jsonb[], p_bodies bytea[], p_refs int8multirange[]
 ) RETURNS TABLE (seq bigint, fresh boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 #variable_conflict use_column
@@ -94,8 +96,8 @@ BEGIN
     ORDER BY seq DESC LIMIT 1;
     FOR item IN
         SELECT * FROM unnest(p_kinds, p_digests, p_places, p_message_ids, p_roles, p_tokens,
-                             p_metadata, p_bodies) WITH ORDINALITY
-            AS i (kind, digest, place, message_id, role, tokens, metadata, body, ord)
+                             p_metadata, p_bodies, p_refs) WITH ORDINALITY
+            AS i (kind, digest, place, message_id, role, tokens, metadata, body, refs, ord)
         ORDER BY ord
     LOOP
         SELECT e.seq, e.kind INTO held FROM entry e
@@ -120,11 +122,11 @@ BEGIN
                   AND e.digest = item.digest;
             END IF;
             INSERT INTO entry (tenant, thread_key, seq, digest, occurrence, tokens, kind, role,
-                               message_id, task_id, user_id, scope, metadata, body)
+                               message_id, task_id, user_id, scope, metadata, refs, body)
             VALUES (p_tenant, p_thread_key, seq, item.digest,
                     place, item.tokens, CASE WHEN item.kind = 'reply' THEN 'draft' ELSE item.kind END,
                     item.role, item.message_id, p_task_id, p_user_id,
-                    p_scope, item.metadata, item.body);
+                    p_scope, item.metadata, item.refs, item.body);
             fresh := true;
         ELSE
             seq := held.seq;

@@ -57,7 +57,7 @@ CREATE TABLE checkpoint_secret (
 CREATE FUNCTION record_checkpoint(
     p_tenant text, p_thread_key uuid, p_thread_id text, p_generation bigint, p_wait boolean,
     p_scope text, p_kinds text[], p_digests bytea[], p_message_ids text[], p_roles text[],
-    p_bodies bytea[],
+    p_bodies bytea[], p_item_refs int8multirange[],
     p_checkpoint_ns text, p_checkpoint_id bytea, p_run_id text, p_snapshots text[],
     p_refs int8multirange, p_record bytea,
     OUT generation bigint, OUT seqs bigint[]
@@ -71,12 +71,15 @@ DECLARE
     v_record  bytea := '\x00';
     v_stretch record;
 BEGIN
-    IF NOT p_wait AND NOT EXISTS (SELECT FROM thread t
-                                  WHERE t.tenant = p_tenant AND t.thread_key = p_thread_key
-                                  FOR NO KEY UPDATE SKIP LOCKED)
-       AND EXISTS (SELECT FROM thread t WHERE t.tenant = p_tenant AND t.thread_key = p_thread_key)
-    THEN
-        RETURN;
+    IF NOT p_wait THEN
+        PERFORM FROM thread t WHERE t.tenant = p_tenant AND t.thread_key = p_thread_key
+        FOR NO KEY UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN
+            PERFORM FROM thread t WHERE t.tenant = p_tenant AND t.thread_key = p_thread_key;
+            IF FOUND THEN
+                RETURN;
+            END IF;
+        END IF;
     END IF;
     UPDATE thread t SET updated_at = now()
     WHERE t.tenant = p_tenant AND t.thread_key = p_thread_key
@@ -98,7 +101,7 @@ BEGIN
                substr(int2send(count(*)::int2), 2) || string_agg(int4send(a.seq::int), '' ORDER BY a.ord)
         INTO seqs, v_refs, v_record
         FROM append_entries(p_tenant, p_thread_key, p_scope, NULL, NULL, p_kinds, p_digests,
-                            NULL, p_message_ids, p_roles, NULL, NULL, p_bodies)
+                            NULL, p_message_ids, p_roles, NULL, NULL, p_bodies, p_item_refs)
              WITH ORDINALITY AS a (seq, fresh, ord);
     END IF;
     IF p_record IS NULL THEN
@@ -232,6 +235,15 @@ BEGIN
         ORDER BY c.part
     ) AS c
     CROSS JOIN unnest(c.refs) AS r (r);
+    SELECT v_wanted + coalesce(range_agg(n.n), '{}') INTO v_wanted
+    FROM unnest(v_wanted) AS r (r)
+    CROSS JOIN LATERAL (
+        SELECT e.refs FROM entry e
+        WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.refs IS NOT NULL
+          AND e.seq >= lower(r.r) AND e.seq < upper(r.r)
+        ORDER BY e.seq
+    ) AS e
+    CROSS JOIN unnest(e.refs) AS n (n);
     IF v_generation = p_generation THEN
         v_wanted := v_wanted - p_have;
     END IF;
@@ -258,10 +270,19 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    WITH used AS (
+    WITH held AS (
         SELECT range_agg(r.r) AS seqs
         FROM checkpoint c, unnest(c.refs) AS r (r)
         WHERE c.tenant = p_tenant AND c.thread_key = p_thread_key
+    ), used AS (
+        SELECT range_agg(r.r) AS seqs
+        FROM (
+            SELECT seqs AS refs FROM held
+            UNION ALL
+            SELECT e.refs FROM entry e
+            WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.refs IS NOT NULL
+              AND e.seq <@ (SELECT seqs FROM held)
+        ) AS u, unnest(u.refs) AS r (r)
     )
     DELETE FROM entry e
     WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.kind = ANY (p_kinds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
@@ -78,6 +79,23 @@ def test_nothing_readable_is_stored_and_nothing_twice(database: Database, rows: 
         "UNION ALL SELECT string_agg(log, '') FROM {schema}.checkpoint"
     )
     assert all(b"confidential" not in row["b"] for row in stored)
+
+
+def test_names_inside_a_value_are_not_readable_either(
+    database: Database, rows: Any, put: Any
+) -> None:
+    files = {f"confidential_{n}.py": f"text {n} " * 60 for n in range(80)}
+    values = {"files": files, "deep": [{"confidential_key": [{"confidential": "y" * 400}]}]}
+    sealed, config = saver(database), None
+    for version in range(3):  # what is long is stored in another way once it has been stored
+        config = put(values, parent=config, version=version, by=sealed)
+    sealed.put_writes(config, [("files", files)], str(uuid4()))
+    found = saver(database, cache_bytes=0).get_tuple(config)
+    assert found is not None
+    assert found.checkpoint["channel_values"] == values
+    for table in ("entry", "checkpoint", "checkpoint_layout"):
+        for row in rows("SELECT * FROM {schema}." + table):
+            assert "confidential" not in repr(row)
 
 
 def test_the_ledger_does_not_show_what_is_sealed(database: Database) -> None:

@@ -74,6 +74,29 @@ def test_a_turn_takes_the_same_at_any_length(
         assert grown[2] < 1.2 * grown[0], f"{what} grew by {grown} bytes each 20 turns"
 
 
+@pytest.mark.parametrize("serde", [None, Own()], ids=["open", "opaque"])
+def test_a_dict_that_gains_a_key_a_step_takes_the_same_at_any_length(
+    database: Database, rows: Any, put: Any, serde: Own | None
+) -> None:
+    saver = LedgerSaver(database, serde=serde)
+    files = {f"src/module_{n}.py": f"{n} " * 100 for n in range(150)}
+    sizes, parent = [0], None
+    for n, _ in enumerate(files, start=1):
+        parent = put({"files": dict(list(files.items())[:n])}, parent=parent, version=n, by=saver)
+        if n % 50 == 0:
+            sizes.append(rows(_SIZES)[0]["log"])
+    grown = [after - before for before, after in pairwise(sizes)]
+    assert max(grown) < 1.5 * grown[0], f"log grew by {grown} bytes each 50 steps"
+
+    saver.prune(["thread"])  # and with it what only the other checkpoints were made of
+    saver.copy_thread("thread", "copy")
+    for thread_id in ("thread", "copy"):
+        read = LedgerSaver(database, serde=serde, cache_bytes=0).get_tuple(config(thread_id))
+        assert read is not None
+        assert read.checkpoint["channel_values"]["files"] == files
+    assert rows("SELECT count(*)::int AS n FROM {schema}.entry")[0]["n"] < 2 * (150 + 20)
+
+
 def test_a_turn_reads_the_same_rows_at_any_length(dsn: str) -> None:
     """Also before the tables are first analysed, when PostgreSQL knows no index to be better."""
     with Database(dsn, max_size=1) as database:

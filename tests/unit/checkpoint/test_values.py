@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import ormsgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,6 +30,7 @@ class Thread:
     def __init__(self) -> None:
         self.items = ThreadItems(1)
         self.entries: dict[int, StoredItem] = {}
+        self.refs: dict[int, list[int]] = {}
         self.taken = 0
 
     def write(self, value: Any, stage: Stage = Stage.SETTLED) -> Any:
@@ -37,6 +40,7 @@ class Thread:
         seqs = [len(self.entries) + 1 + place for place in range(len(gathered.new))]
         for seq, item in zip(seqs, gathered.new, strict=True):
             self.entries[seq] = StoredItem(item.kind, item.message_id, item.body)
+            self.refs[seq] = [int(end) for end in re.findall(r"\d+", item.refs or "")]
         gathered.learn(seqs)
         self.taken = len(seqs)
         return resolve(node, seqs)
@@ -44,9 +48,12 @@ class Thread:
     def read(self, node: Any) -> Any:
         """Decode as a process that knows nothing."""
         items = ThreadItems(1)
-        for start, count in references(node):
-            for seq in range(start, start + count):
-                items.add(seq, self.entries[seq], b"")
+        wanted = {seq for run in references(node) for seq in range(run[0], sum(run))}
+        for ends in [self.refs[seq] for seq in wanted]:  # as read_checkpoints does
+            runs = zip(ends[::2], ends[1::2], strict=True)
+            wanted |= {seq for run in runs for seq in range(*run)}
+        for seq in wanted:
+            items.add(seq, self.entries[seq], b"")
         return Decoder(SEALING, Shelf(items, SEALING)).decode(node)
 
 
@@ -229,3 +236,38 @@ def test_runs_hold_the_same_references(given_references: list[int]) -> None:
     resolved = resolve([Tag.MESSAGES, *run], seqs)
     wanted = [r if r > 0 else seqs[-1 - r] for r in given_references]
     assert list(expanded(resolved[1:])) == wanted
+
+
+@pytest.mark.parametrize("kind", [dict, list])
+def test_long_containers_take_few_bytes_and_change_in_few_places(kind: type) -> None:
+    thread = Thread()
+    value = {f"src/module_{n}.py": f"text {n} " * 40 for n in range(600)}
+
+    def made() -> Any:
+        return dict(value) if kind is dict else list(value.values())
+
+    thread.write(made())
+    for _ in range(3):  # what is folded once is folded again when it is stored
+        node = thread.write(made())
+    assert thread.taken == 0
+    assert len(ormsgpack.packb(node)) < 3000
+    assert thread.read(node) == made()
+
+    value["src/module_300.py"] = "changed " * 40
+    del value["src/module_100.py"]
+    for _ in range(3):
+        node = thread.write(made())
+        assert thread.taken <= 8
+        assert thread.read(node) == made()
+
+
+def test_no_value_is_taken_for_a_folded_one() -> None:
+    thread = Thread()
+    files = {f"src/module_{n}.py": f"text {n} " * 40 for n in range(60)}
+    thread.write(files)
+    thread.write(files)
+    folded = [item for seq, item in thread.entries.items() if thread.refs[seq]]
+    assert folded
+    alike = [item.value(SEALING) for item in folded]
+    assert thread.read(thread.write(alike)) == alike
+    assert thread.taken == len(alike)
