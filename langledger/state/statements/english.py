@@ -38,7 +38,11 @@ _CONVENTIONS = (
         r"(?!forget)[a-z`\"]",
         0.9,
     ),
-    Rule("convention", rf"(?:stop|quit) (?!being\b)\w+ing\s+\S|no more (?:{_DOING})\s+\S", 0.9),
+    Rule(
+        "convention",
+        rf"(?:stop|quit) (?!being\b|doing\b)\w+ing\s+\S|no more (?:{_DOING})\s+\S",
+        0.9,
+    ),
     Rule("convention", r"(?:don'?t|do not|never) forget (?:to|that|the)\b", 0.85),
     Rule(
         "convention",
@@ -341,7 +345,7 @@ ENGLISH = Grammar(
         r"|(?:them|these|those|it|this|that) (?:as well|too)"
         r"|(?:declare|mark|report) [^.]{1,40} (?:as )?(?:complete|completed|done|finished))\b"
         r"|\b(?:want|need|like) (?:that|this|these|those) \w+\W*\Z"
-        r"|\A(?:make|be) sure (?:that )?(?:it|this|that|they|everything)(?: all)? \w+\W*\Z"
+        r"|\b(?:make|be) sure (?:that )?(?:it|this|that|they|everything)(?: all)? \w+\W*\Z"
     ),
     instead=(
         r"(?:instead of|rather than|,\s*not)\s+(?!(?:it|that|this"

@@ -9,6 +9,9 @@ USER = [
     "You must keep this patch as small as you can.",
     "Don't forget to update those too.",
     "确保你的修复也覆盖其他调用。",
+    "Clean up, remove unused code and make sure it all builds.",
+    "stop doing that!",
+    "I think I need to focus and make sure I'm committed to my goals.",
     # hypotheses, wishes and musings
     "Maybe we should use Redis for the queue.",
     "We could switch to Kafka at some point.",
