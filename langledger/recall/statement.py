@@ -23,6 +23,7 @@ _queries = load_queries("langledger.recall")
 _SCHEMA = SQL("{schema}")
 FENCED_BELOW = 20_000
 """Units of a space up to which all of its rows are read by the key, whatever the terms are."""
+_INDEX_GIVES = 120  # rows: hnsw.ef_search of recall_nearest; who asks for more would get no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,8 @@ def _near(
     }
     whole = request.spaces is None
     filtered = bool(request.filter) or request.within is not None or len(request.exclude) > pool
-    way = "near_filtered" if filtered else "near_indexed" if near.indexed else "near_all"
+    indexed = near.indexed and 2 * pool <= _INDEX_GIVES
+    way = "near_filtered" if filtered else "near_indexed" if indexed else "near_all"
     nearest = SQL(_queries[way]).format(
         schema=_SCHEMA,
         space_of_unit=in_space,
