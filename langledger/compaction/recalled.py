@@ -30,7 +30,7 @@ from langledger.entries.log import thread_key
 from langledger.entries.ranges import Ranges
 from langledger.errors import LangLedgerError
 from langledger.operations import Operation, fetch
-from langledger.recall import Hit, Recall, SearchRequest, excerpt
+from langledger.recall import Hit, Recall, SearchRequest, excerpt, without_marks
 from langledger.tokens import count_text
 
 __all__ = ["Code", "Recaller", "keep_brought", "read_brought"]
@@ -39,7 +39,6 @@ logger = logging.getLogger("langledger.compaction")
 
 _queries = load_queries("langledger.compaction")
 
-_MARKS = re.compile(r"<(?=/?\s*recalled-history)", re.IGNORECASE)
 _HITS = 8
 _FILES = 5
 _LONGEST_HIT = 300  # tokens
@@ -169,7 +168,7 @@ class Recaller:
             return ""
         touched = list(session.state.files_touched)[-_FILES:]
         text = yield from self.code.unasked(request.message.text, budget=room, files=touched)
-        return _MARKS.sub("\u2039", text)
+        return without_marks(text)
 
     def _room(self, call: ModelCall, prepared: Prepared, *, beside: int = 0) -> int:
         usable = call.window - call.reserved
@@ -297,13 +296,13 @@ def _within(lines: Sequence[str], room: int) -> list[str]:
     for line in lines:
         size = count_text(line)
         if size <= room:
-            chosen.append(_MARKS.sub("\u2039", line))
+            chosen.append(without_marks(line))
             room -= size
     return chosen
 
 
 def _line(hit: Hit, query: str) -> str:
-    text = _MARKS.sub("\u2039", excerpt(hit.text, query, _LONGEST_HIT))
+    text = without_marks(excerpt(hit.text, query, _LONGEST_HIT))
     return f"#{hit.entry_id} ({hit.role}): {text}"
 
 

@@ -8,7 +8,7 @@ from langledger.recall.excerpts import excerpt
 from langledger.recall.facade import AsyncSearches, Searches
 from langledger.recall.rerank import CrossEncoder
 from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
-from langledger.recall.units import RECALLED, recalled_mark
+from langledger.recall.units import RECALLED, recalled_mark, without_marks
 
 __all__ = [
     "RECALLED",
@@ -28,4 +28,5 @@ __all__ = [
     "recalled_mark",
     "resolve",
     "space_of",
+    "without_marks",
 ]

@@ -13,7 +13,15 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-__all__ = ["LONGEST", "RECALLED", "call_heads", "recalled_mark", "split", "units_of"]
+__all__ = [
+    "LONGEST",
+    "RECALLED",
+    "call_heads",
+    "recalled_mark",
+    "split",
+    "units_of",
+    "without_marks",
+]
 
 LONGEST = 1200  # characters; about 300 tokens
 _HEAD = 300  # characters of a call before its result
@@ -21,6 +29,14 @@ RECALLED = "langledger_recalled"
 """Key of ``additional_kwargs`` of a message that repeats what was recalled: it is not indexed."""
 _OPEN, _CLOSE = "<recalled-history>", "</recalled-history>"
 _REPEATED = re.compile(re.escape(_OPEN) + r".*?(?:" + re.escape(_CLOSE) + r"|\Z)", re.DOTALL)
+# As a reader may take it for a mark: in any case, with spaces, invisible or wide characters in it.
+_UNSEEN = r"\u00ad\u200b-\u200f\u2060-\u2064\ufeff"
+_ANY_MARK = re.compile(
+    r"[<\uff1c\u3008\u276e](?=[{0}\s/\uff0f]*{1}[{0}\s_-]*{2})".format(
+        _UNSEEN, *(f"[{_UNSEEN}]*".join(word) for word in ("recalled", "history"))
+    ),
+    re.IGNORECASE,
+)
 _REPEATING = frozenset(("recall_history", "get_entry"))
 _FENCE = re.compile(r"(^[ \t]*```.*?(?:^[ \t]*```[^\n]*\n?|\Z))", re.DOTALL | re.MULTILINE)
 _BLANK = re.compile(r"\n[ \t]*\n")
@@ -28,8 +44,16 @@ _SENTENCE = re.compile(r"(?<=[.!?;。！？；])\s*")
 
 
 def recalled_mark(text: str) -> str:
-    """Return recalled text between marks, so that it is not indexed again where it is repeated."""
-    return f"{_OPEN}\n{text}\n{_CLOSE}"
+    """Return recalled text between marks, so that it is data, and is not indexed again.
+
+    What looks like such a mark in the text is none any more.
+    """
+    return f"{_OPEN}\n{without_marks(text)}\n{_CLOSE}"
+
+
+def without_marks(text: str) -> str:
+    """Return text in which nothing looks like the marks around what is recalled."""
+    return _ANY_MARK.sub("\u2039", text)
 
 
 def units_of(message: BaseMessage, heads: Mapping[str, str]) -> list[str]:

@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 PGBOUNCER = shutil.which("pgbouncer", path=f"{os.defpath}:/usr/sbin:/usr/local/sbin")
 
-Pooler = Callable[[str], str]
+Pooler = Callable[..., str]
 
 
 @contextmanager
@@ -65,8 +65,8 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture
 def pooler(open_folder: Path, empty_dsn: str) -> Iterator[Pooler]:
-    """Start PgBouncer in a mode, in front of an empty database."""
+    """Start PgBouncer in a mode, in front of an empty database or the one given."""
     if PGBOUNCER is None:
         pytest.skip("pgbouncer is not installed (apt-get install pgbouncer)")
     with ExitStack() as stack:
-        yield lambda mode: stack.enter_context(_running(open_folder, empty_dsn, mode))
+        yield lambda mode, dsn=empty_dsn: stack.enter_context(_running(open_folder, dsn, mode))

@@ -1,0 +1,89 @@
+"""What people said stays out of logs, and what was stored makes no objects of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from langchain_core.messages import HumanMessage, ToolMessage
+
+from langledger import Ledger
+from langledger.errors import LangLedgerError
+from tests.support.lived import live
+from tests.support.words import Words
+
+WORD = "zanzibar"
+
+
+def test_no_log_line_tells_what_was_said(dsn: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with Ledger.from_conn_string(dsn) as ledger:
+        live(ledger, "t", word=WORD)
+        unstorable = ToolMessage(WORD, tool_call_id="c", artifact=lambda: WORD)
+        ledger.append([unstorable], thread_id="t")  # a warning, which names no more than the call
+        for refused in (
+            lambda: ledger.append([HumanMessage(WORD)], thread_id="t\x00"),
+            lambda: ledger.edit_state("t", "nothing", what=WORD),
+            lambda: ledger.pin("t", message_id="nothing"),
+        ):
+            with pytest.raises(LangLedgerError):
+                refused()
+        list(ledger.export(user_id="ann"))
+        ledger.forget(thread_id="t", entry_ids=1)
+        ledger.forget(user_id="ann")
+    lines = [
+        record
+        for record in caplog.records
+        if record.name.split(".")[0] in {"langledger", "psycopg", "langgraph", "stamina"}
+    ]
+    assert lines
+    assert [record for record in lines if WORD in _FORMATTER.format(record)] == []
+
+
+_FORMATTER = logging.Formatter("%(name)s %(message)s")
+
+
+def test_no_log_line_tells_what_could_not_be_embedded(
+    dsn: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing(Words):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise ValueError(f"cannot embed {texts}")
+
+    caplog.set_level(logging.DEBUG)
+    with Ledger.from_conn_string(dsn, embeddings=Failing()) as ledger:
+        ledger.append([HumanMessage(f"the {WORD} of the thing is here")], thread_id="t")
+        ledger.recall("thing", thread_id="t")
+        ledger.flush()  # it is noted with the text that it has no vector
+    assert [r for r in caplog.records if WORD in _FORMATTER.format(r)] == []
+
+
+def test_a_large_tenant_gets_its_index_from_a_role_that_owns_nothing(
+    app_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("langledger.recall.embedding.INDEXED_FROM", 20)
+    with Ledger.from_conn_string(app_dsn, embeddings=Words(), tenant="acme") as ledger:
+        said = [HumanMessage(f"ship number {n} in the port", id=str(n)) for n in range(30)]
+        ledger.append([*said, HumanMessage("one automobile", id="car")], thread_id="t")
+        ledger.flush()
+    with Ledger.from_conn_string(app_dsn, embeddings=Words(), tenant="acme") as again:
+        assert again.recall("car", k=3)[0].text == "one automobile"
+        assert again.recalling._known.indexed
+    with Ledger.from_conn_string(app_dsn, embeddings=Words(), tenant="umbrella") as other:
+        assert other.recall("car", k=3) == []
+
+
+def test_tenants_stay_apart_in_shared_sessions(app_dsn: str, pooler: Callable[..., str]) -> None:
+    shared = pooler("transaction", app_dsn)
+    with Ledger.from_conn_string(shared, pool_size=8, require_row_security=True) as ledger:
+
+        def work(n: int) -> list[str]:
+            mine = ledger.for_tenant(f"t{n}")
+            for number in range(10):
+                mine.append([HumanMessage(f"t{n}", id=str(number))], thread_id="same")
+            return [entry.message.text for entry in mine.history("same")]
+
+        with ThreadPoolExecutor(8) as threads:
+            assert list(threads.map(work, range(8))) == [[f"t{n}"] * 10 for n in range(8)]
