@@ -10,7 +10,8 @@ import typer
 
 from langledger.cli.common import DatabaseUrl, DataDir, Json, as_text, chosen_settings
 from langledger.cli.output import echo, one_line, print_json, progress
-from langledger.errors import ConfigurationError, LangLedgerError
+from langledger.cli.threads import ThreadId, require
+from langledger.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from langledger.recall import Found
@@ -20,9 +21,6 @@ __all__ = ["register"]
 _MOST = 1000
 _SHOWN = 600  # characters of a hit
 
-ThreadId = Annotated[
-    str, typer.Argument(callback=as_text, help="The thread, as `langledger threads` names it.")
-]
 Query = Annotated[
     str, typer.Argument(callback=as_text, help="A question, a name, an error message.")
 ]
@@ -62,10 +60,7 @@ def recall(
 
     wanted = _filters(filters)
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        if not ledger.count(thread_id):
-            raise LangLedgerError(
-                f"there is no thread {thread_id!r}; `langledger threads` lists them"
-            )
+        require(ledger, thread_id)
         found = ledger.search(
             query, thread_id=thread_id, k=k, offset=offset, filter=wanted, explain=explain
         )

@@ -182,6 +182,10 @@ def compactions(
 
 
 def require(ledger: Ledger, thread_id: str) -> None:
-    """Raise LangLedgerError where there is no such thread."""
+    """Raise LangLedgerError where there is no such thread, or nothing in it that can be shown."""
+    from langledger.entries import Location, why_empty
+    from langledger.operations import run
+
     if not ledger.count(thread_id):
-        raise LangLedgerError(f"there is no thread {thread_id!r}; `langledger threads` lists them")
+        there = Location(ledger.tenant, thread_id)
+        raise LangLedgerError(run(why_empty(there), ledger.executor))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from langledger.entries.absence import why_empty
 from langledger.entries.log import (
     Entry,
     Location,
@@ -30,4 +31,5 @@ __all__ = [
     "load",
     "message_ids",
     "threads",
+    "why_empty",
 ]

@@ -58,6 +58,13 @@ WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
 SELECT count(*) AS n FROM {schema}.entry
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND kind = 'message'
 
+-- name: is_there
+SELECT count(*) > 0 AS thread,
+       EXISTS (SELECT FROM {schema}.entry e
+               WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
+                 AND e.kind = 'sealed') AS sealed
+FROM {schema}.thread t WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_key)s
+
 -- name: about
 SELECT metadata FROM {schema}.thread WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 

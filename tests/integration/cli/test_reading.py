@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TypedDict
 
 import pytest
 from langchain_core.messages import (
@@ -12,12 +13,23 @@ from langchain_core.messages import (
     HumanMessage,
     ToolMessage,
 )
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import START, MessagesState, StateGraph
 
 from langledger import Ledger
 from langledger.database.connection import connect
 from tests.integration.cli.conftest import Call
 
 TOO_LARGE = str(2**63)
+
+
+class Sealing(JsonPlusSerializer):
+    """Nothing is known about it: what it stores is taken to be encrypted."""
+
+
+class Counted(TypedDict):
+    n: int
 
 
 @pytest.fixture
@@ -32,6 +44,26 @@ def test_a_thread_that_is_not_there(call: Call) -> None:
         code, out, err = call(command, "nothing")
         assert (code, out) == (1, "")
         assert err == "langledger: there is no thread 'nothing'; `langledger threads` lists them\n"
+
+
+def test_an_encrypted_thread_says_who_can_read_it(call: Call, ledger: Ledger) -> None:
+    checkpointer = ledger.checkpointer(serde=Sealing())
+    graph = StateGraph(MessagesState).add_node("llm", lambda _: {"messages": [AIMessage("hi")]})
+    graph = graph.add_edge(START, "llm").compile(checkpointer=checkpointer)
+    config: RunnableConfig = {"configurable": {"thread_id": "secret"}}
+    graph.invoke({"messages": [HumanMessage("hello")]}, config)
+    for command in (("show",), ("state",), ("compactions",), ("compact",)):
+        code, out, err = call(*command, "secret")
+        assert (code, out) == (1, "")
+        assert "thread 'secret' is encrypted: only a checkpointer with its serialiser" in err
+    assert "is encrypted" in call("recall", "secret", "hello")[2]
+
+
+def test_a_thread_without_messages_is_there_all_the_same(call: Call, ledger: Ledger) -> None:
+    builder = StateGraph(Counted).add_node("count", lambda state: {"n": state["n"] + 1})
+    graph = builder.add_edge(START, "count").compile(checkpointer=ledger.checkpointer())
+    graph.invoke({"n": 1}, {"configurable": {"thread_id": "numbers"}})
+    assert "thread 'numbers' has no entries" in call("show", "numbers")[2]
 
 
 def test_nothing_is_said_to_be_nothing(call: Call, thread: str) -> None:
