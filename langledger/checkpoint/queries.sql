@@ -163,9 +163,9 @@ WITH made AS (
     RETURNING 1
 ), compactions AS (
     INSERT INTO {schema}.compaction (tenant, thread_key, scope, generation, covered, masked, boundary,
-                                     view, report, created_at)
-    SELECT c.tenant, made.thread_key, scope, generation, covered, masked, boundary, view, report,
-           created_at
+                                     seen, view, report, created_at)
+    SELECT c.tenant, made.thread_key, scope, generation, covered, masked, boundary, seen, view,
+           report, created_at
     FROM {schema}.compaction c, made
     WHERE c.tenant = %(tenant)s AND c.thread_key = %(thread_key)s
     RETURNING 1
