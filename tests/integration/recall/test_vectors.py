@@ -235,16 +235,6 @@ def test_a_large_tenant_gets_an_index(meaning: Ledger, monkeypatch: pytest.Monke
         assert again.recalling._known.indexed
 
 
-def test_an_index_keeps_no_hit_back(meaning: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """hindsight#3541: an HNSW index gives no more rows than it looks at, whatever is asked for."""
-    monkeypatch.setattr("langledger.recall.embedding.INDEXED_FROM", 50)
-    fill(meaning, *(f"port w{n}" for n in range(300)))
-    meaning.flush()
-    with Ledger.from_conn_string(meaning.dsn, embeddings=Words()) as again:
-        assert len(again.recall("harbour", k=5)) == 5
-        assert len(again.recall("harbour", k=200)) == 200
-
-
 def test_a_cross_encoder_has_the_last_word(dsn: str) -> None:
     class ByLength:
         def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
