@@ -170,7 +170,9 @@ def statement_line(statement: Statement) -> str:
 def done_line(step: TaskStep) -> str:
     """Return the line of a finished step."""
     at = step.completed if step.completed >= 0 else step.sources[-1]
-    return f"- done: {data(step.step, 100) or 'a step'} {references([at])}"
+    shown = data(step.evidence, 50).replace("`", "'")
+    checked = f" (after `{shown}` went well)" if shown else ""
+    return f"- done: {data(step.step, 100) or 'a step'}{checked} {references([at])}"
 
 
 def past_line(statement: Statement) -> str:

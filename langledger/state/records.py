@@ -202,7 +202,7 @@ class TaskStep(Record):
         step: What is to be done.
         status: How far it is.
         key: The agent's own id of the step, where its tool gives one.
-        evidence: What shows that it is done.
+        evidence: The test, build or check that went well last before it was called done.
         completed: Seq of the entry that completed it; -1 where it is not completed.
         archived: It is no longer on the agent's list.
         order: Its place on the list.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from langledger.state.records import PendingCall, PlannedStep, TaskStep, WorkingState
 from langledger.state.steps import created_step
+from langledger.state.text import one_line
 
 __all__ = ["MAX_ARCHIVED", "StepList"]
 
 MAX_ARCHIVED = 200
 MAX_SOURCES = 20
+MAX_EVIDENCE = 80
+_CHECKS = ("test", "build", "lint")
 
 
 class StepList:
@@ -45,7 +48,8 @@ class StepList:
         steps = {step.step: step for step in state.task_progress if step.key is None}
         for order, planned in enumerate(call.steps):
             text = planned.step or ""
-            steps[text] = _merged(steps.get(text), planned, call, order)
+            shown = self._evidence(steps.get(text), call)
+            steps[text] = _merged(steps.get(text), planned, call, order, shown)
         state.steps_position = max(state.steps_position, call.position)
         listed = [
             step.model_copy(update={"archived": step.position != state.steps_position})
@@ -58,11 +62,27 @@ class StepList:
         at = next((i for i, step in enumerate(steps) if step.key == planned.key), None)
         key = planned.key or ""
         order = int(key) if key.isdecimal() and len(key) < 9 else 0
-        merged = _merged(None if at is None else steps[at], planned, call, order)
+        before = None if at is None else steps[at]
+        merged = _merged(before, planned, call, order, self._evidence(before, call))
         if at is None:
             steps.append(merged)
         else:
             steps[at] = merged
+
+    def _evidence(self, before: TaskStep | None, call: PendingCall) -> str:
+        """Return the check that went well since a step was last spoken of.
+
+        Only earlier turns count, so that the order of results cannot matter.
+        """
+        since = max((s for s in before.sources if s < call.source), default=-1) if before else -1
+        if since < 0:
+            return ""
+        checks = [
+            (command.position, command.command)
+            for command in self._state.commands.values()
+            if command.ok and command.kind in _CHECKS and since < command.position[0] < call.source
+        ]
+        return one_line(max(checks)[1], MAX_EVIDENCE) if checks else ""
 
 
 def _identified(step: PlannedStep, call: PendingCall, result: str) -> PlannedStep | None:
@@ -75,7 +95,7 @@ def _identified(step: PlannedStep, call: PendingCall, result: str) -> PlannedSte
 
 
 def _merged(
-    before: TaskStep | None, planned: PlannedStep, call: PendingCall, order: int
+    before: TaskStep | None, planned: PlannedStep, call: PendingCall, order: int, evidence: str
 ) -> TaskStep:
     """Return a step as the newer of what is known and what the call says has it."""
     if before is None:
@@ -92,14 +112,22 @@ def _merged(
     if call.position < before.position:
         text = before.step or planned.step or ""
         done = _completed_after(before, planned, call)
-        return before.model_copy(update={"sources": sources, "step": text, "completed": done})
+        shown = before.evidence if done == before.completed else evidence
+        return before.model_copy(
+            update={"sources": sources, "step": text, "completed": done, "evidence": shown}
+        )
     status = planned.status or before.status
-    before_it = before.completed if before.status == "completed" else call.source
+    was_done = before.status == "completed"
     return before.model_copy(
         update={
             "step": planned.step or before.step,
             "status": status,
-            "completed": before_it if status == "completed" else -1,
+            "evidence": (before.evidence if was_done else evidence)
+            if status == "completed"
+            else "",
+            "completed": (before.completed if was_done else call.source)
+            if status == "completed"
+            else -1,
             "order": order,
             "sources": sources,
             "index": call.index,

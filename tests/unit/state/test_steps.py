@@ -131,3 +131,16 @@ def test_a_step_reopened_and_completed_again_was_completed_then():
         ("TodoWrite", todos("completed", "completed"), "ok"),
     )
     assert done_lines(state) == ["- done: step 0 [#4]", "- done: step 1 [#0]"]
+
+
+def test_a_finished_step_names_the_check_that_went_well_before_it():
+    state = run(
+        ("Bash", {"command": "make test"}, "Exit code 0"),
+        ("TodoWrite", todos("in_progress", "pending"), "ok"),
+        ("Bash", {"command": "pytest -q"}, "Exit code 1\n1 failed"),
+        ("Bash", {"command": "pytest -q a.py"}, "3 passed"),
+        ("TodoWrite", todos("completed", "in_progress"), "ok"),
+        ("TodoWrite", todos("completed", "completed"), "ok"),
+    )
+    assert [s.evidence for s in state.task_progress] == ["pytest -q a.py", ""]
+    assert done_lines(state)[1] == "- done: step 0 (after `pytest -q a.py` went well) [#8]"
