@@ -48,7 +48,10 @@ def lock(dsn: str, thread: str) -> Any:
     connection = connect(dsn)
     connection.execute("BEGIN")
     key = Location("default", thread).keys["thread_key"]
-    connection.execute("SELECT FROM langledger.thread WHERE thread_key = %s FOR UPDATE", [key])
+    connection.execute(
+        "SELECT FROM langledger.thread WHERE tenant = 'default' AND thread_key = %s FOR UPDATE",
+        [key],
+    )
     return connection
 
 

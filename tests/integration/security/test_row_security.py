@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
 from langchain_core.messages import HumanMessage
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.sql import SQL, Identifier, Literal
 
 from langledger import Ledger
@@ -16,6 +18,7 @@ from langledger.database.connection import connect
 from langledger.database.roles import make_role
 from langledger.errors import ConfigurationError, DatabaseError, NotSetUpError
 from langledger.operations import Batch, Query
+from tests.integration.security.conftest import role
 
 TABLES = """
 SELECT c.relname AS name, c.relrowsecurity AND c.relforcerowsecurity AS forced,
@@ -218,3 +221,34 @@ def test_whoever_was_exempt_is_told_to_open_it_again(app_dsn: str, dsn: str) -> 
                 ledger.count("1")
     with Ledger.from_conn_string(app_dsn) as ledger:
         assert ledger.count("1") == 1
+
+
+@pytest.fixture
+def owner_dsn(empty_dsn: str) -> Iterator[str]:
+    """An empty database with pgvector, as an owner that is no superuser."""
+    password = conninfo_to_dict(empty_dsn).get("password")
+    name = Identifier(f"langledger_owner_{uuid4().hex[:12]}")
+    with connect(empty_dsn) as superuser:
+        superuser.execute("CREATE EXTENSION vector")
+        superuser.execute(SQL("CREATE ROLE {} LOGIN CREATEROLE").format(name))
+        if password:
+            superuser.execute(SQL("ALTER ROLE {} PASSWORD {}").format(name, str(password)))
+        database = Identifier(str(conninfo_to_dict(empty_dsn)["dbname"]))
+        superuser.execute(SQL("GRANT CREATE ON DATABASE {} TO {}").format(database, name))
+        try:
+            yield make_conninfo(empty_dsn, user=name.as_string().strip('"'))
+        finally:
+            superuser.execute(SQL("DROP OWNED BY {} CASCADE").format(name))
+            superuser.execute(SQL("DROP ROLE {}").format(name))
+
+
+def test_an_owner_that_is_no_superuser_is_under_it_too(owner_dsn: str, empty_dsn: str) -> None:
+    with Ledger.from_conn_string(owner_dsn, tenant="acme") as ledger:
+        ledger.append([HumanMessage("hello")], thread_id="1")
+    with role(owner_dsn) as app_dsn:
+        for dsn in (owner_dsn, app_dsn):
+            with Ledger.from_conn_string(dsn, tenant="acme", require_row_security=True) as ledger:
+                assert ledger.count("1") == 1
+                assert ledger.for_tenant("umbrella").count("1") == 0
+        with connect(owner_dsn) as owner, pytest.raises(psycopg.errors.UndefinedObject):
+            owner.execute("SELECT FROM langledger.entry")
