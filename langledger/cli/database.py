@@ -23,11 +23,16 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json = False) -> None:
-    """Check the database: versions, extensions, settings, pooler, disk."""
+    """Check the database: versions, settings, rights, connections, pooler, disk, clock."""
     from langledger.database.doctor import diagnose
 
     with opened_server(dsn, data_dir) as target:
-        report = diagnose(target.dsn, schema=target.settings.db_schema, data_dir=target.data_dir)
+        report = diagnose(
+            target.dsn,
+            schema=target.settings.db_schema,
+            data_dir=target.data_dir,
+            pool_size=target.settings.pool_size,
+        )
     if as_json:
         print_json(report.as_dict())
     else:

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +16,18 @@ from typing import Any, Literal, TypeAlias
 import psycopg
 
 from langledger.database import connection as connections
+from langledger.database.doctor_checks import (
+    SETTINGS,
+    Check,
+    Verdict,
+    judge_age,
+    judge_clock,
+    judge_indexes,
+    judge_pool,
+    judge_rights,
+    judge_setting,
+    judge_transport,
+)
 from langledger.database.failures import translated
 from langledger.database.migrate import Status, status
 from langledger.database.pool import Database
@@ -24,51 +37,15 @@ from langledger.operations import Operation, Query, Row, fetch_all, run
 
 __all__ = ["Check", "Report", "Verdict", "diagnose", "pooling"]
 
-Verdict: TypeAlias = Literal["ok", "warning", "error"]
 Pooling: TypeAlias = Literal["none", "session", "transaction"]
 
 _queries = load_queries("langledger.database")
 
 _PACKAGES = ("langledger", "psycopg", "psycopg-pool", "pgvector", "langgraph", "langchain")
 _EXTENSIONS = ("vector", "pg_trgm")
-_SETTINGS = (
-    "server_version",
-    "server_encoding",
-    "fsync",
-    "full_page_writes",
-    "synchronous_commit",
-    "transaction_read_only",
-    "max_connections",
-    "shared_buffers",
-)
+_SETTINGS = ("server_version", "max_connections", "shared_buffers", *SETTINGS)
 _LITTLE_DISK = 1_000_000_000  # bytes
 _ITERATIVE_SCAN = (0, 8)  # pgvector; halfvec came with 0.7
-
-# What each setting should be, how bad it is if it is not, and what to do.
-_EXPECTED: Mapping[str, tuple[str, Verdict, str]] = {
-    "server_encoding": ("UTF8", "error", "create the database with ENCODING 'UTF8'"),
-    "fsync": ("on", "error", "a power cut can destroy the database: turn fsync on"),
-    "full_page_writes": ("on", "warning", "a power cut can tear pages: turn it on"),
-    "synchronous_commit": ("on", "warning", "a crash can lose the last commits"),
-    "transaction_read_only": ("off", "error", "point the DSN at the primary"),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing looked at.
-
-    Attributes:
-        name: What, in a word or two.
-        value: What was found.
-        verdict: Whether that is good.
-        advice: What to do about it; empty when it is good.
-    """
-
-    name: str
-    value: str
-    verdict: Verdict = "ok"
-    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +65,20 @@ class Report:
         return {"verdict": self.verdict, "checks": [asdict(check) for check in self.checks]}
 
 
-def diagnose(dsn: str, *, schema: str = "langledger", data_dir: Path | None = None) -> Report:
+def diagnose(
+    dsn: str,
+    *,
+    schema: str = "langledger",
+    data_dir: Path | None = None,
+    pool_size: int = 10,
+) -> Report:
     """Look at everything that can be seen from here.
 
     Args:
         dsn: The database.
         schema: Holds the tables.
         data_dir: Of the embedded server, when that is what the DSN names.
+        pool_size: Most connections that a process is to open.
 
     Returns:
         The report; a server that cannot be reached is a check that failed, not an error.
@@ -102,8 +86,8 @@ def diagnose(dsn: str, *, schema: str = "langledger", data_dir: Path | None = No
     checks = [*_packages(), _server(dsn, data_dir), *_disk(data_dir)]
     try:
         with Database(dsn, schema=schema, max_size=1, timeout=10.0) as database:
-            checks += run(_server_checks(), database)
-        checks += [_schema(dsn, schema), _pooler(dsn)]
+            checks += run(_server_checks(schema, pool_size), database)
+        checks += [_schema(dsn, schema), _pooler(dsn), _transport(dsn)]
     except DatabaseError as error:
         checks.append(Check(name="connection", value="failed", verdict="error", advice=str(error)))
     return Report(checks=tuple(checks))
@@ -160,11 +144,12 @@ def _disk(data_dir: Path | None) -> Iterable[Check]:
     )
 
 
-def _server_checks() -> Operation[list[Check]]:
-    settings, extensions, situation = yield from fetch_all(
+def _server_checks(schema: str, pool_size: int) -> Operation[list[Check]]:
+    settings, extensions, situation, health = yield from fetch_all(
         Query(_queries["settings"], {"names": list(_SETTINGS)}),
         Query(_queries["extensions"], {"names": list(_EXTENSIONS)}),
         Query(_queries["situation"]),
+        Query(_queries["health"], {"schema": schema}),
     )
     values = {row["name"]: str(row["value"]) for row in settings}
     found = {row["name"]: row for row in extensions}
@@ -172,9 +157,14 @@ def _server_checks() -> Operation[list[Check]]:
         Check(name="postgresql", value=values["server_version"]),
         _vector(found.get("vector")),
         _trigrams(found.get("pg_trgm")),
-        *(_setting(name, values[name]) for name in _EXPECTED),
+        *(judge_setting(name, values[name]) for name in SETTINGS),
         Check(name="shared_buffers", value=values["shared_buffers"]),
         _connections(situation[0], int(values["max_connections"])),
+        judge_pool(pool_size, used=situation[0]["sessions"], most=int(values["max_connections"])),
+        judge_clock(float(health[0]["clock"]) - time.time()),
+        judge_age(health[0]["age"]),
+        judge_indexes(health[0]["half_built"]),
+        judge_rights(health[0]["forbidden"]),
         Check(name="database", value=_describe(situation[0])),
     ]
 
@@ -207,13 +197,6 @@ def _trigrams(row: Row | None) -> Check:
     return Check(name="pg_trgm", value="not available (optional)" if row is None else "available")
 
 
-def _setting(name: str, value: str) -> Check:
-    expected, verdict, advice = _EXPECTED[name]
-    if value == expected:
-        return Check(name=name, value=value)
-    return Check(name=name, value=value, verdict=verdict, advice=advice)
-
-
 def _connections(row: Row, most: int) -> Check:
     few = row["sessions"] > 0.8 * most
     return Check(
@@ -235,6 +218,10 @@ def _schema(dsn: str, schema: str) -> Check:
     except MigrationError as error:
         return Check(name="schema", value=schema, verdict="error", advice=str(error))
     value = f"{schema}, version {found.version} of {found.head}"
+    if found.version > found.head:
+        value = f"{schema}, version {found.version}; this langledger knows {found.head}"
+        advice = "it works on; upgrade the package when you can"
+        return Check(name="schema", value=value, verdict="warning", advice=advice)
     if not found.pending:
         return Check(name="schema", value=value)
     return Check(
@@ -246,6 +233,12 @@ def _pooler(dsn: str) -> Check:
     found = pooling(dsn)
     value = "none, connected directly" if found == "none" else f"a pooler in {found} mode"
     return Check(name="pooler", value=value)
+
+
+def _transport(dsn: str) -> Check:
+    with connections.connect(dsn) as connection:
+        info = connection.info
+        return judge_transport(info.host, encrypted=connection.pgconn.ssl_in_use)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

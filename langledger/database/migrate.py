@@ -4,6 +4,10 @@ Migrations are the files ``migrations/NNNN_name.sql``: numbered without gaps, fo
 only, never changed once released. All that are missing run in one transaction under
 an advisory lock, so any number of processes may start at once, and one that is
 killed leaves the database as it was.
+
+A migration that older releases can go on working with says so: ``-- works with: 8`` on a line of
+its own means those that know migrations up to 8. So a rolling upgrade migrates first, while the
+release before it runs and restarts; without the line older ones refuse to open the database.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
 
 __all__ = ["Migration", "Status", "load_migrations", "migrate", "status"]
 
+_WORKS_WITH = re.compile(r"^-- works with: (\d+)$", re.MULTILINE)
 _FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
 _LOCK = 0x6C616E676C656467  # "langledg": one lock a database, because the extension is shared
 _PRIVILEGE = "42501"
@@ -51,6 +56,12 @@ class Migration:
     sha256: str
 
     @property
+    def oldest(self) -> int:
+        """The last migration that a langledger must know to work with the schema after this."""
+        said = _WORKS_WITH.search(self.sql)
+        return self.version if said is None else int(said[1])
+
+    @property
     def label(self) -> str:
         """The file name without its ending: ``0001_entries``."""
         return f"{self.version:04}_{self.name}"
@@ -61,7 +72,8 @@ class Status:
     """How far a database is.
 
     Attributes:
-        version: The last migration applied; 0 for none.
+        version: The last migration applied; 0 for none. Above ``head`` where a newer langledger
+            was here that lets this one go on.
         head: The last one this langledger knows.
         pending: Labels of those to apply, in order.
     """
@@ -101,8 +113,9 @@ def status(dsn: str, *, schema: str = "langledger") -> Status:
     known = load_migrations()
     with connections.connect(dsn) as connection, _reading(schema):
         missing = _missing(connection, schema, known)
+        version = len(_applied(connection, schema))
     return Status(
-        version=len(known) - len(missing),
+        version=version,
         head=len(known),
         pending=tuple(migration.label for migration in missing),
     )
@@ -153,7 +166,8 @@ def _missing(
                 f"migration {migration.label} was changed after it was applied to schema "
                 f"{schema!r}: install the langledger that applied it"
             )
-    if len(applied) > len(known):
+    beyond = [row["oldest"] or row["version"] for row in applied[len(known) :]]
+    if max(beyond, default=0) > len(known):
         raise SchemaTooNewError(
             f"schema {schema!r} is at version {len(applied)}, this langledger knows "
             f"{len(known)}: upgrade the package"
@@ -170,7 +184,7 @@ def _applied(connection: psycopg.Connection[Row], schema: str) -> list[Row]:
     if not _exists(connection, table):
         return []
     return connection.execute(
-        SQL("SELECT version, sha256 FROM {} ORDER BY version").format(
+        SQL("SELECT version, sha256, oldest FROM {} ORDER BY version").format(
             Identifier(schema, "migration")
         )
     ).fetchall()
@@ -189,7 +203,7 @@ def _prepare(connection: psycopg.Connection[Row], schema: str) -> None:
     connection.execute(
         SQL(
             "CREATE TABLE IF NOT EXISTS {} (version integer PRIMARY KEY, name text NOT NULL, "
-            "sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
+            "sha256 text NOT NULL, oldest integer, applied_at timestamptz NOT NULL DEFAULT now())"
         ).format(Identifier(schema, "migration"))
     )
     # SET LOCAL ends with the transaction. The extension may stand in a schema of its own.
@@ -199,6 +213,8 @@ def _prepare(connection: psycopg.Connection[Row], schema: str) -> None:
         )
     )
     connection.execute("SET LOCAL lock_timeout = '30s'")
+    # Loads pgvector's library: only then may anybody but a superuser name its settings.
+    connection.execute("SELECT '[1]'::vector")
 
 
 def _exists(connection: psycopg.Connection[Row], what: SQL | Composed) -> bool:
@@ -241,10 +257,10 @@ def _apply(connection: psycopg.Connection[Row], schema: str, migration: Migratio
             f"migration {migration.label} failed, the schema is as it was before: {said}"
         ) from error
     connection.execute(
-        SQL("INSERT INTO {} (version, name, sha256) VALUES (%s, %s, %s)").format(
+        SQL("INSERT INTO {} (version, name, sha256, oldest) VALUES (%s, %s, %s, %s)").format(
             Identifier(schema, "migration")
         ),
-        [migration.version, migration.name, migration.sha256],
+        [migration.version, migration.name, migration.sha256, migration.oldest],
     )
 
 

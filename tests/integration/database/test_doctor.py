@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
 
 from langledger.database import Database
 from langledger.database.connection import connect
@@ -56,8 +57,77 @@ def test_a_schema_of_another_version_is_an_error(database: Database) -> None:
     assert "was changed" in found.advice
 
 
+def test_a_newer_schema_that_lets_this_release_go_on_is_told(database: Database) -> None:
+    with connect(database.dsn) as connection:
+        connection.execute(
+            "INSERT INTO langledger.migration (version, name, sha256, oldest) "
+            "SELECT max(version) + 1, 'later', 'x', max(version) FROM langledger.migration"
+        )
+    found = by_name(diagnose(database.dsn))["schema"]
+    assert found.verdict == "warning"
+    assert "upgrade the package" in found.advice
+    database.setup()  # and nothing else happens
+
+
 def test_a_server_that_is_not_there_is_a_check_that_failed() -> None:
     report = diagnose("postgresql://somebody:s3cret@127.0.0.1:1/none")
     assert report.verdict == "error"
     assert "Connection refused" in by_name(report)["connection"].advice
     assert "s3cret" not in str(report.as_dict())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("statement_timeout", "5s"),
+        ("lock_timeout", "1s"),
+        ("default_transaction_isolation", "serializable"),
+    ],
+)
+def test_a_setting_that_makes_work_fail_is_pointed_out(
+    database: Database, setting: str, value: str
+) -> None:
+    changed = make_conninfo(database.dsn, options=f"-c {setting}={value}")
+    found = by_name(diagnose(changed))[setting]
+    assert (found.value, found.verdict) == (value, "warning")
+    assert found.advice
+
+
+def test_a_pool_larger_than_the_server_is_pointed_out(database: Database) -> None:
+    assert by_name(diagnose(database.dsn, pool_size=2))["pool_size"].verdict == "ok"
+    found = by_name(diagnose(database.dsn, pool_size=5000))["pool_size"]
+    assert found.verdict == "warning"
+    assert "LANGLEDGER_POOL_SIZE" in found.advice
+
+
+def test_an_index_that_was_left_half_built_is_pointed_out(database: Database) -> None:
+    assert by_name(diagnose(database.dsn))["indexes"].value == "whole"
+    with connect(database.dsn) as connection:
+        connection.execute(
+            "UPDATE pg_index SET indisvalid = false "
+            "WHERE indexrelid = 'langledger.entry_pkey'::regclass"
+        )
+    found = by_name(diagnose(database.dsn))["indexes"]
+    assert found.value == "half built: entry_pkey"
+    assert "REINDEX" in found.advice
+
+
+def test_a_role_without_rights_is_pointed_out(database: Database) -> None:
+    name = f"nobody_{database.dsn.partition('dbname=')[2][-16:].partition(' ')[0]}"
+    with connect(database.dsn) as connection:
+        connection.execute(SQL("CREATE ROLE {} LOGIN").format(Identifier(name)))
+    try:
+        found = by_name(diagnose(make_conninfo(database.dsn, user=name)))["rights"]
+    finally:
+        with connect(database.dsn) as connection:
+            connection.execute(SQL("DROP ROLE {}").format(Identifier(name)))
+    assert found.verdict == "error"
+    assert "langledger db role" in found.advice
+
+
+def test_a_server_of_this_machine_needs_no_encryption(database: Database) -> None:
+    checks = by_name(diagnose(database.dsn))
+    assert (
+        checks["transport"].verdict == checks["rights"].verdict == checks["clock"].verdict == "ok"
+    )
+    assert checks["transactions"].verdict == "ok"

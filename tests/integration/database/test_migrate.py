@@ -126,6 +126,23 @@ def test_a_database_of_a_newer_version_is_refused(empty_dsn: str) -> None:
         migrate(empty_dsn, migrations=[FIRST])
 
 
+def test_a_newer_migration_that_lets_older_ones_go_on_is_no_error(empty_dsn: str) -> None:
+    third = migration(3, "-- works with: 2\nALTER TABLE one ADD COLUMN later text;")
+    migrate(empty_dsn, migrations=[FIRST, SECOND, third])
+    assert migrate(empty_dsn, migrations=[FIRST, SECOND]) == []
+    assert count(empty_dsn, "langledger.one") == 1
+    with pytest.raises(SchemaTooNewError, match="is at version 3, this langledger knows 1"):
+        migrate(empty_dsn, migrations=[FIRST])
+
+
+def test_one_that_does_not_in_between_stops_them(empty_dsn: str) -> None:
+    third = migration(3, "DROP TABLE one;")
+    fourth = migration(4, "-- works with: 3\nCREATE TABLE two (n int);")
+    migrate(empty_dsn, migrations=[FIRST, SECOND, third, fourth])
+    with pytest.raises(SchemaTooNewError, match="is at version 4, this langledger knows 2"):
+        migrate(empty_dsn, migrations=[FIRST, SECOND])
+
+
 @pytest.fixture
 def plain_role(empty_dsn: str):
     """A role that may connect and nothing else."""

@@ -1,0 +1,152 @@
+"""Judgements of `langledger doctor` that need no database to be made, only what was read there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "SETTINGS",
+    "Check",
+    "Verdict",
+    "judge_age",
+    "judge_clock",
+    "judge_indexes",
+    "judge_pool",
+    "judge_rights",
+    "judge_setting",
+    "judge_transport",
+]
+
+Verdict: TypeAlias = Literal["ok", "warning", "error"]
+
+_MOST_SKEW = 60.0  # seconds
+_OLD_TRANSACTIONS = 1_500_000_000  # of 2,147,483,647, at which PostgreSQL stops writing
+
+# What each setting should be, how bad it is if it is not, and what to do.
+SETTINGS: Mapping[str, tuple[str, Verdict, str]] = {
+    "server_encoding": ("UTF8", "error", "create the database with ENCODING 'UTF8'"),
+    "fsync": ("on", "error", "a power cut can destroy the database: turn fsync on"),
+    "full_page_writes": ("on", "warning", "a power cut can tear pages: turn it on"),
+    "synchronous_commit": ("on", "warning", "a crash can lose the last commits"),
+    "transaction_read_only": ("off", "error", "point the DSN at the primary"),
+    "default_transaction_isolation": (
+        "read committed",
+        "warning",
+        "writers of one thread are then undone and tried again: leave it for this role",
+    ),
+    "autovacuum": ("on", "warning", "tables grow without end and plans go stale: turn it on"),
+    "statement_timeout": (
+        "0",
+        "warning",
+        "building an index or importing may take longer: set it to 0 for this role",
+    ),
+    "lock_timeout": (
+        "0",
+        "warning",
+        "writers of one thread take turns, and may have to wait longer: set it to 0 for this role",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing looked at.
+
+    Attributes:
+        name: What, in a word or two.
+        value: What was found.
+        verdict: Whether that is good.
+        advice: What to do about it; empty when it is good.
+    """
+
+    name: str
+    value: str
+    verdict: Verdict = "ok"
+    advice: str = ""
+
+
+def judge_setting(name: str, value: str) -> Check:
+    """Hold a setting of the server against what it should be."""
+    expected, verdict, advice = SETTINGS[name]
+    if value == expected:
+        return Check(name=name, value=value)
+    return Check(name=name, value=value, verdict=verdict, advice=advice)
+
+
+def judge_pool(pool_size: int, *, used: int, most: int) -> Check:
+    """Tell whether the server has connections left for another process with a full pool."""
+    free = most - used
+    if pool_size <= free:
+        return Check(name="pool_size", value=str(pool_size))
+    return Check(
+        name="pool_size",
+        value=f"{pool_size}, and {max(free, 0)} connections are free",
+        verdict="warning",
+        advice="lower LANGLEDGER_POOL_SIZE, raise max_connections, or put a pooler in front",
+    )
+
+
+def judge_clock(seconds: float) -> Check:
+    """Tell whether the server's clock agrees with ours, which it is ahead of by ``seconds``."""
+    value = f"{abs(seconds):.0f} s {'ahead of' if seconds > 0 else 'behind'} this machine's"
+    if abs(seconds) <= _MOST_SKEW:
+        return Check(name="clock", value="agrees with this machine's")
+    return Check(
+        name="clock",
+        value=value,
+        verdict="warning",
+        advice="retention and the age of hits go by the server's clock: synchronise both",
+    )
+
+
+def judge_age(transactions: int) -> Check:
+    """Tell whether old transaction numbers are frozen in time."""
+    value = f"{transactions:,} old"
+    if transactions < _OLD_TRANSACTIONS:
+        return Check(name="transactions", value=value)
+    return Check(
+        name="transactions",
+        value=value,
+        verdict="error",
+        advice="the server will stop writing: run VACUUM FREEZE, and find what holds it back",
+    )
+
+
+def judge_indexes(invalid: Sequence[str]) -> Check:
+    """Tell whether an index was left half built, which is written to and never read."""
+    if not invalid:
+        return Check(name="indexes", value="whole")
+    return Check(
+        name="indexes",
+        value=f"half built: {', '.join(invalid)}",
+        verdict="warning",
+        advice="run REINDEX INDEX CONCURRENTLY for each, or drop it",
+    )
+
+
+def judge_rights(missing: Sequence[str]) -> Check:
+    """Tell whether the role may use the tables."""
+    if not missing:
+        return Check(name="rights", value="as needed")
+    shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+    return Check(
+        name="rights",
+        value=f"none on {shown}",
+        verdict="error",
+        advice="grant the role USAGE on the schema and rights on its tables: `langledger db role`",
+    )
+
+
+def judge_transport(host: str, *, encrypted: bool) -> Check:
+    """Tell whether what is said travels in the clear."""
+    local = host.startswith("/") or host in {"", "localhost", "127.0.0.1", "::1"}
+    if encrypted or local:
+        return Check(name="transport", value="encrypted" if encrypted else "on this machine")
+    return Check(
+        name="transport",
+        value=f"not encrypted, to {host}",
+        verdict="warning",
+        advice="add sslmode=verify-full to the DSN (sslmode=require at least)",
+    )
