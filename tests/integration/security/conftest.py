@@ -15,12 +15,17 @@ from langledger.database.roles import make_role
 
 
 @contextmanager
-def role(dsn: str) -> Iterator[str]:
-    """Make a role for a database, and give the DSN that connects as it."""
+def role(dsn: str, *, superuser: str | None = None) -> Iterator[str]:
+    """Make a role for a database, and give the DSN that connects as it.
+
+    Args:
+        dsn: Of the owner.
+        superuser: Who takes the role away again, where that is another.
+    """
     name = f"langledger_app_{uuid4().hex[:12]}"
     make_role(dsn, name)
     password = conninfo_to_dict(dsn).get("password")
-    with connect(dsn) as connection:
+    with connect(superuser or dsn) as connection:
         if password:
             connection.execute(
                 SQL("ALTER ROLE {} PASSWORD {}").format(Identifier(name), str(password))

@@ -245,7 +245,7 @@ def owner_dsn(empty_dsn: str) -> Iterator[str]:
 def test_an_owner_that_is_no_superuser_is_under_it_too(owner_dsn: str, empty_dsn: str) -> None:
     with Ledger.from_conn_string(owner_dsn, tenant="acme") as ledger:
         ledger.append([HumanMessage("hello")], thread_id="1")
-    with role(owner_dsn) as app_dsn:
+    with role(owner_dsn, superuser=empty_dsn) as app_dsn:
         for dsn in (owner_dsn, app_dsn):
             with Ledger.from_conn_string(dsn, tenant="acme", require_row_security=True) as ledger:
                 assert ledger.count("1") == 1
