@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 import pytest
@@ -242,6 +243,25 @@ def test_what_was_read_before_is_not_indexed_after(ledger: Ledger, module_dsn: s
     ledger._run(index_page(ledger.tenant, space, rows))
     assert told(module_dsn, "4711", tenant=ledger.tenant) == []
     assert ledger.recall("forgotten", thread_id="t")  # and what stands there now is
+
+
+def test_writers_and_forgetters_take_turns(ledger: Ledger, module_dsn: str) -> None:
+    def write(n: int) -> None:
+        for number in range(8):
+            said = HumanMessage(f"{SECRET} {n} {number}", id=f"{n}-{number}")
+            ledger.append([said], thread_id="t", user_id="ann")
+            ledger.store().put(("notes", "ann"), str(number % 2), {"text": SECRET})
+
+    def forget(n: int) -> None:
+        for _ in range(4):
+            ledger.forget(user_id="ann", requested_by=str(n))
+
+    with ThreadPoolExecutor(4) as threads:
+        works = [threads.submit(work, n) for n in (1, 2) for work in (write, forget)]
+        assert [work.result() for work in works] == [None] * 4
+    ledger.forget(user_id="ann")
+    assert told(module_dsn, "4711", tenant=ledger.tenant) == []
+    assert len(ledger.receipts()) == 9
 
 
 @pytest.mark.parametrize(
