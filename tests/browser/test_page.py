@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
@@ -15,7 +17,7 @@ from tests.support.scripted import ScriptedModel
 pytestmark = pytest.mark.slow
 PAGES = (
     "/", "/entries", "/entries/2", "/view", "/diff?a=2", "/compactions", "/state",
-    "/recall?q=part", "/memory",
+    "/recall?q=part", "/memory", "/forget",
 )  # fmt: skip
 LISTENS = """() => performance.getEntriesByType('resource')
     .some(entry => entry.name.endsWith('/pulse') && entry.responseEnd > 0)"""
@@ -166,9 +168,16 @@ async def test_hostile_contents_do_nothing(ledger: Ledger, opened: Open) -> None
             assert await page.locator("main script, main iframe, main img").count() == 0
 
 
-async def test_nothing_overflows_a_narrow_screen(ledger: Ledger, work: str, opened: Open) -> None:
+async def test_nothing_overflows_a_narrow_screen(
+    ledger: Ledger, work: str, opened: Open, tmp_path: Path
+) -> None:
+    (tmp_path / "store.py").write_text(f"def save_{'x' * 300}(key):\n    return '{'y' * 500}'\n")
+    code = ledger.repository(tmp_path)
+    code.index(processes=0)
+    tree = f"/code/{code.keys['repository']}/{code.keys['worktree']}"
     ledger.append(hostile.messages(), thread_id="hostile")
-    paths = ["/", "/health", work + "/compactions/2"]
+    paths = ["/", "/health", work + "/compactions/2", "/code"]
+    paths += [tree + path for path in ("/", "/?q=key", "/definition?path=store.py&number=1")]
     paths += [thread + path for thread in (work, at("hostile")) for path in PAGES]
     async with opened(viewport={"width": 360, "height": 740}) as page:
         root = page.url.rstrip("/")

@@ -72,7 +72,8 @@ def repository(
 ) -> HTMLResponse:
     """Search a worktree; without a question, show its map."""
     wanted = {"": None, "yes": True, "no": False}.get(tests)
-    finder = Finder(keys=tree.keys)
+    # One for all searches: it remembers what the worktree has in common.
+    finder = desk.kept.get(("finder", tree.address), lambda: Finder(keys=tree.keys))
     question = q.strip()
     found = (
         desk.run(finder.find(question, k=_HITS, tests=wanted, explain=True)) if question else None

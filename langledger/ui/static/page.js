@@ -4,6 +4,8 @@
   const root = document.documentElement;
   const $ = (selector, within = document) => within.querySelector(selector);
 
+  $(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   // --- theme ---------------------------------------------------------------
   const isDark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   function switchTheme() {
