@@ -9,6 +9,7 @@ every task.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any
 
 from langledger.state.records import WorkingState
@@ -75,7 +76,7 @@ _KNOWN_WORDS = 40
 _RETURNS = 0.5
 _AT_HOME, _TELLING_WORDS = 0.4, 4
 _LOOKED_AT = 600  # characters of a message
-_MOST_PATHS = 20_000
+_MOST_NAMES = 200
 _SEPARATORS = re.compile(r"[/_.-]")
 
 
@@ -179,7 +180,8 @@ def _telling(text: str) -> frozenset[str]:
 
 def _share(words: frozenset[str], state: WorkingState) -> float:
     """Return how many of some words were said in a task, or name what it touched."""
-    paths = " ".join([*state.files_touched, *state.files_read])[:_MOST_PATHS]
+    names = (path.rpartition("/")[2] for path in (*state.files_touched, *state.files_read))
+    paths = " ".join(islice(names, _MOST_NAMES))
     known = state.topic.keys() | features(_SEPARATORS.sub(" ", paths)).words
     return len(words & known) / len(words) if words else 1.0
 
