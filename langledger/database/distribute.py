@@ -92,6 +92,7 @@ def distribute(dsn: str, *, schema: str = "langledger", shards: int = _SHARDS) -
         cluster.pass_on_tenants()
         cluster.replace_triggers()
         made = cluster.tables(shards) + cluster.functions()
+        cluster.let_searches_call()
         return Distribution(
             nodes=nodes,
             shards=cluster.shards(),
@@ -172,6 +173,14 @@ class _Cluster:
                     self._run("distribute_function", **rows[0])
                     made += 1
         return made
+
+    def let_searches_call(self) -> None:
+        """Let a search, on its shard, call the function that asks another table of that node."""
+        with self._step():
+            self._do(
+                "ALTER FUNCTION {} SET citus.allow_nested_distributed_execution TO on",
+                self._table("recall_nearest"),
+            )
 
     def names(self, query: LiteralString) -> list[str]:
         return [row["name"].rpartition(".")[2] for row in self._run(query)]
