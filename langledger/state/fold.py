@@ -324,8 +324,9 @@ def _settled(call: PendingCall, verdict: Verdict) -> Outcome:
     shell = bool(call.command or call.polls)
     if verdict.running:
         return "running"
-    unknown = shell and verdict.ended is None and verdict.status == "ok"
-    return "ended" if unknown else verdict.status
+    if not shell or verdict.status != "ok" or verdict.ended:
+        return verdict.status
+    return "ended" if verdict.ended is None else "failed"
 
 
 def _result_line(call: PendingCall, verdict: Verdict | None) -> str:

@@ -37,7 +37,7 @@ class CommandRuns:
             command=call.command,
             kind=call.kind,
             runs=(before.runs if before else 0) + 1,
-            failures=(before.failures if before else 0) + (verdict.status == "failed"),
+            failures=(before.failures if before else 0) + _failed(verdict),
             sources=tuple(sorted(set(sources))[-MAX_SOURCES:]),
         )
         if before is not None and before.position > call.position:
@@ -76,6 +76,10 @@ class CommandRuns:
         else:
             update = _ended(record, position, verdict)
         self._commands[run.command] = record.model_copy(update=update)
+
+
+def _failed(verdict: Verdict) -> bool:
+    return verdict.status == "failed" or verdict.ended is False
 
 
 def _went_on(record: CommandRecord, position: Position, verdict: Verdict) -> dict[str, object]:

@@ -163,8 +163,11 @@ OUTCOMES = [
 def test_how_a_command_ended_is_told_by_what_its_output_and_its_exit_code_can_tell(
     command: str, output: str, ok: bool | None, outcome: str
 ):
-    (record,) = after("Bash", {"command": command}, output).commands.values()
-    assert (record.ok, record.outcome) == (ok, outcome)
+    state = after("Bash", {"command": command}, output)
+    (record,) = state.commands.values()
+    assert (record.ok, record.outcome, record.failures) == (ok, outcome, ok is False)
+    assert state.last_action is not None
+    assert state.last_action.status == {True: "ok", False: "failed", None: "ended"}[ok]
 
 
 def test_a_call_refused_in_the_log_of_a_host_that_repeats_it_has_no_outcome():
