@@ -13,6 +13,7 @@ __all__ = [
     "check_tenant",
     "check_text",
     "check_whole",
+    "shown",
     "unstorable",
 ]
 
@@ -44,7 +45,7 @@ def check_text(name: str, value: object, *, empty: bool = False) -> str:
     """
     kind = "a string" if empty else "a non-empty string"
     if not isinstance(value, str) or not (value or empty):
-        raise ConfigurationError(f"{name} must be {kind}, not {_shown(value)}")
+        raise ConfigurationError(f"{name} must be {kind}, not {shown(value)}")
     fault = unstorable(value)
     if fault is not None:
         raise ConfigurationError(f"{name} holds {fault}, which PostgreSQL cannot store")
@@ -75,7 +76,7 @@ def check_switch(name: str, value: object) -> bool:
         ConfigurationError: It is neither True nor False.
     """
     if not isinstance(value, bool):
-        raise ConfigurationError(f"{name} must be True or False, not {_shown(value)}")
+        raise ConfigurationError(f"{name} must be True or False, not {shown(value)}")
     return value
 
 
@@ -86,7 +87,7 @@ def check_whole(name: str, value: object, *, least: int = 0, most: int = _LARGES
         ConfigurationError: It is no whole number, or out of bounds.
     """
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigurationError(f"{name} must be a whole number, not {_shown(value)}")
+        raise ConfigurationError(f"{name} must be a whole number, not {shown(value)}")
     if not least <= value <= most:
         bound = f"at least {least}" if value < least else f"at most {most}"
         raise ConfigurationError(f"{name} must be {bound}")
@@ -101,11 +102,14 @@ def check_seconds(name: str, value: object) -> float:
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf:
         return value
-    raise ConfigurationError(f"{name} must be a number of seconds above 0, not {_shown(value)}")
+    raise ConfigurationError(f"{name} must be a number of seconds above 0, not {shown(value)}")
 
 
-def _shown(value: object) -> str:
-    """Say what was given: a string or number itself, of the rest only what kind it is."""
+def shown(value: object) -> str:
+    """Say what was given: a string or number itself, of the rest only what kind it is.
+
+    What a foreign object says of itself may be endless, secret or an error.
+    """
     if value is None or isinstance(value, (str, int, float)):
         text = repr(value)
         return text if len(text) <= 50 else f"{text[:50]}..."

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
-from langledger.arguments import check_text, check_whole
+from langledger.arguments import check_text, check_whole, shown
 from langledger.database import AsyncDatabase, Database
 from langledger.errors import ConfigurationError
 
@@ -54,11 +54,11 @@ def check_strategy(value: object) -> str:
     Raises:
         ConfigurationError: It is unknown.
     """
-    if value not in _STRATEGIES:
+    if not isinstance(value, str) or value not in _STRATEGIES:
         raise ConfigurationError(
-            f"strategy {value!r} is unknown: take one of {', '.join(_STRATEGIES)}"
+            f"strategy {shown(value)} is unknown: take one of {', '.join(_STRATEGIES)}"
         )
-    return cast("str", value)
+    return value
 
 
 def check_moment(name: str, value: object) -> datetime:

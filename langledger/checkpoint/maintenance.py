@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, cast
 
-from langledger.arguments import check_text, check_whole
+from langledger.arguments import check_text, check_whole, shown
 from langledger.checkpoint.cache import Cache
 from langledger.checkpoint.checks import check_moment
 from langledger.checkpoint.keys import pack_id
@@ -114,7 +114,13 @@ def drop_all(cache: Cache, location: Location, *, entries: bool = False) -> Oper
 def prune(
     cache: Cache, sealing: Sealing, location: Location, policy: Policy, *, dry_run: bool = False
 ) -> Operation[Pruned]:
-    """Delete what a policy does not keep of a thread."""
+    """Delete what a policy does not keep of a thread.
+
+    Raises:
+        ConfigurationError: It is no policy.
+    """
+    if not isinstance(policy, Policy):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
+        raise ConfigurationError(f"policy must be a Policy(keep=...), not {shown(policy)}")
 
     def surplus(stored: Mapping[Key, Stored]) -> AbstractSet[Key]:
         visible = {key for key, s in stored.items() if s.is_visible}

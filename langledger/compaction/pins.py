@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from pydantic import BaseModel, ConfigDict
 
-from langledger.arguments import check_text, check_whole
+from langledger.arguments import check_text, check_whole, shown
 from langledger.compaction.records import (
     CompactionReport,
     commit,
@@ -192,7 +192,7 @@ def _notice(dropped: Sequence[int], max_tokens: int) -> str:
 
 
 def _entry(location: Location, message_id: str | None, entry_id: int | None) -> Operation[Entry]:
-    named = f"message {message_id!r}" if entry_id is None else f"entry #{entry_id}"
+    named = f"message {shown(message_id)}" if entry_id is None else f"entry #{shown(entry_id)}"
     if entry_id is None:
         wanted = check_text("message_id", message_id)
         rows = yield from fetch(_queries["seq_of"], **location.keys, message_id=wanted)

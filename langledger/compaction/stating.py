@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, Protocol, cast
 from uuid import uuid4
 
-from langledger.arguments import check_text, check_whole
+from langledger.arguments import check_text, check_whole, shown
 from langledger.compaction.history import newest, state_of
 from langledger.compaction.statekeeping import with_shared
 from langledger.entries import Location, count
@@ -315,5 +315,5 @@ def _team(
 
 
 def _check_kind(kind: str) -> None:
-    if kind not in KINDS:
-        raise StateError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+    if not isinstance(kind, str) or kind not in KINDS:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
+        raise StateError(f"kind must be one of {', '.join(KINDS)}, not {shown(kind)}")

@@ -13,6 +13,7 @@ from langledger.compaction.host import Host
 from langledger.database.queries import load_queries
 from langledger.entries import Location, about, append
 from langledger.entries import history as entries_of
+from langledger.entries.checks import checked_messages
 from langledger.operations import Operation, arun, fetch, run
 
 __all__ = ["LedgerChatMessageHistory", "messages_of"]
@@ -65,7 +66,8 @@ class LedgerChatMessageHistory(BaseChatMessageHistory):
         await arun(_clear(self.location), self._executor)
 
     def _add(self, messages: Sequence[BaseMessage]) -> Operation[None]:
-        named = [m if m.id else m.model_copy(update={"id": str(uuid4())}) for m in messages]
+        given = checked_messages(messages)
+        named = [m if m.id else m.model_copy(update={"id": str(uuid4())}) for m in given]
         yield from append(self.location, named, user_id=self._user_id)
 
 

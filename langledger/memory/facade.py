@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from langledger.arguments import check_text
 from langledger.compaction.host import Host
 from langledger.memory.indexing import Indexing
 from langledger.memory.user_facts import KnownFact, UserFacts
@@ -42,4 +43,4 @@ def _facts(
     known = UserFacts(host.tenant, Indexing(clean=host.redactor.text))
     if query is None:
         return known.all(user_id, superseded=superseded)
-    return known.search(user_id, query)
+    return known.search(user_id, check_text("query", query, empty=True))

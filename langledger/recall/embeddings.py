@@ -10,6 +10,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
+from langledger.arguments import shown
 from langledger.errors import ConfigurationError, EmbeddingError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def resolve(spec: object) -> Embedder | None:
     ):
         raise ConfigurationError(
             "embeddings must be 'auto', 'local', 'sentence-encoder', 'off' or LangChain "
-            f"Embeddings, not {spec!r:.60}"
+            f"Embeddings, not {shown(spec)}"
         )
     return Embedder(cast("Embeddings", spec))
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from langledger.arguments import shown
 from langledger.errors import ConfigurationError
 from langledger.redaction.assignments import ASSIGNMENTS
 from langledger.redaction.detectors import detector_rules
@@ -155,7 +156,7 @@ def redactor_of(redact: object) -> Redactor:
     if isinstance(redact, (list, tuple)):
         return Redactor(tuple(map(_compiled, cast("Sequence[object]", redact))))
     raise ConfigurationError(
-        f"redact must be True, False, or a list of regular expressions, not {redact!r}"
+        f"redact must be True, False, or a list of regular expressions, not {shown(redact)}"
     )
 
 
@@ -168,7 +169,7 @@ def _compiled(pattern: object) -> re.Pattern[str]:
         except re.error as error:
             raise ConfigurationError(f"redact: {pattern!r} is no pattern: {error}") from error
     else:
-        raise ConfigurationError(f"redact: a pattern is text, not {pattern!r}")
+        raise ConfigurationError(f"redact: a pattern is text, not {shown(cast('object', pattern))}")
     if compiled.match("") is not None:
         raise ConfigurationError(f"redact: {compiled.pattern!r} matches the empty text")
     return compiled
