@@ -5,6 +5,7 @@
 #   make lint     what must be clean
 #   make format   lay the code out
 #   make docs     run every example of the documentation
+#   make site     the documentation as a site, in build/site
 #   make bench    what survives a compaction, peers beside us; SESSIONS=folder EXACT=file
 #
 # The virtual environment is the active one, else .venv; VENV=folder chooses another.
@@ -22,7 +23,7 @@ INSTALLED_DEV := $(VENV)/.langledger-installed-dev
 # An environment that another tool made may have no pip.
 WITH_PIP := @$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
 
-.PHONY: demo test lint format docs bench clean
+.PHONY: demo test lint format docs site bench clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
@@ -43,6 +44,10 @@ format: $(INSTALLED_DEV)
 
 docs: $(INSTALLED_DEV)
 	$(BIN)/python -m pytest tests/docs
+
+site: $(INSTALLED_DEV)
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/mkdocs build --strict
 
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --editable '.[local,bench]'

@@ -23,7 +23,7 @@ def run(*command: str | Path, cwd: Path) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,  # of a machine that does much else
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -34,7 +34,11 @@ def run(*command: str | Path, cwd: Path) -> str:
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh environment with the wheel that the sdist builds."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", "dist", ROOT, cwd=folder)
+    build = (sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder / "dist")
+    run(*build, cwd=ROOT)
+    (sdist,) = (folder / "dist").glob("langledger-*.tar.gz")
+    pip = (sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation")
+    run(*pip, "-w", "dist", sdist, cwd=folder)
     (wheel,) = (folder / "dist").glob("langledger-*.whl")
     run(sys.executable, "-m", "venv", "env", cwd=folder)
     installed = folder / "env" / "bin" / "python"
