@@ -175,3 +175,15 @@ def test_what_hardly_bears_on_the_question_replaces_nothing() -> None:
     older = row(1, "The budget of the harbour project is 4817", words=2.0)
     newer = row(9, "The project of the harbour budget changed its name", words=0.4)
     assert order(older, newer) == [1, 9]
+
+
+def test_what_has_no_vector_yet_is_judged_by_its_words() -> None:
+    exact = row(1, "port 8443", words=2.0)
+    near = row(2, "a harbour, full of ships", words=0.0, has=0, cosine=0.9)
+    assert order(exact, near, row(3, "nothing of it", words=0.0, has=0, cosine=0.1)) == [1, 2, 3]
+
+
+def test_what_is_near_does_not_pass_what_has_every_word() -> None:
+    exact = row(1, "port 8443", words=2.0, cosine=0.5)
+    near = row(2, "a port for ships", words=1.6, cosine=0.9)
+    assert order(exact, near, row(3, "nothing of it", words=0.0, has=0, cosine=0.4)) == [1, 2, 3]
