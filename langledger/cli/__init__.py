@@ -68,7 +68,6 @@ def build_app() -> typer.Typer:
         name="langledger",
         help="Memory for LangGraph and LangChain agents that survives context compaction.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,  # they would print the DSN with the local variables
     )
     app.callback()(_root)

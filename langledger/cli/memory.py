@@ -111,6 +111,7 @@ def put(
     ],
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
+    as_json: Json = False,
 ) -> None:
     """Write an item, in place of what was there."""
     from langgraph.store.base import InvalidNamespaceError
@@ -124,6 +125,8 @@ def put(
         except InvalidNamespaceError as error:
             raise ConfigurationError(str(error)) from error
     progress(f"{namespace} {key} is written")
+    if as_json:
+        print_json({"namespace": namespace, "key": key, "value": read})
 
 
 @store.command()
@@ -132,6 +135,7 @@ def delete(
     key: Key,
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
+    as_json: Json = False,
 ) -> None:
     """Delete an item."""
     from langledger.ledger import Ledger
@@ -143,6 +147,8 @@ def delete(
             raise _absent(namespace, key)
         kept.delete(labels, key)
     progress(f"{namespace} {key} is deleted")
+    if as_json:
+        print_json({"namespace": namespace, "key": key, "deleted": True})
 
 
 def facts(

@@ -130,12 +130,13 @@ def edit(
     scope: Scope = "",
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
+    as_json: Json = False,
 ) -> None:
     """Change a decision, convention, question or definition."""
     if what is None and why is None and status is None:
         raise ConfigurationError("nothing is to be changed: give --what, --why or --status")
     changes: dict[str, Any] = {"what": what, "why": why, "status": status.value if status else None}
-    _change(thread_id, record_id, {**changes, "scope": scope}, dsn, data_dir)
+    _change(thread_id, record_id, {**changes, "scope": scope}, dsn, data_dir, as_json=as_json)
 
 
 def add(
@@ -149,6 +150,7 @@ def add(
     scope: Scope = "",
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
+    as_json: Json = False,
 ) -> None:
     """Add a decision, convention, question or definition."""
     from langledger.ledger import Ledger
@@ -157,7 +159,7 @@ def add(
         added = ledger.add_to_state(
             thread_id, kind.value, text, why=why or "", task_id=task, scope=scope
         )
-    _tell(added)
+    _tell(added, as_json=as_json)
 
 
 def archive(
@@ -166,9 +168,11 @@ def archive(
     scope: Scope = "",
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
+    as_json: Json = False,
 ) -> None:
     """Hide a record from the agent; it is kept."""
-    _change(thread_id, record_id, {"archived": True, "scope": scope}, dsn, data_dir)
+    changes = {"archived": True, "scope": scope}
+    _change(thread_id, record_id, changes, dsn, data_dir, as_json=as_json)
 
 
 def restore(
@@ -177,10 +181,11 @@ def restore(
     scope: Scope = "",
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
+    as_json: Json = False,
 ) -> None:
     """Let a record hold again that was archived, replaced or given up."""
     changes = {"archived": False, "status": "active", "scope": scope}
-    _change(thread_id, record_id, changes, dsn, data_dir)
+    _change(thread_id, record_id, changes, dsn, data_dir, as_json=as_json)
 
 
 def export(
@@ -229,15 +234,24 @@ def _show_diff(
 
 
 def _change(
-    thread_id: str, record_id: str, changes: dict[str, Any], dsn: str | None, data_dir: Any
+    thread_id: str,
+    record_id: str,
+    changes: dict[str, Any],
+    dsn: str | None,
+    data_dir: Any,
+    *,
+    as_json: bool,
 ) -> None:
     from langledger.ledger import Ledger
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        _tell(ledger.edit_state(thread_id, record_id, **changes))
+        _tell(ledger.edit_state(thread_id, record_id, **changes), as_json=as_json)
 
 
-def _tell(statement: Statement) -> None:
+def _tell(statement: Statement, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"record": statement.model_dump(mode="json")})
+        return
     hidden = ", archived" if statement.archived else ""
     why = f" - {statement.why}" if statement.why else ""
     echo(one_line(f"{statement.id} ({statement.status}{hidden}): {statement.what}{why}"))

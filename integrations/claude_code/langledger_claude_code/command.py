@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from langledger.cli.output import progress
+from langledger.cli.common import Json
+from langledger.cli.output import print_json, progress
 
 __all__ = ["register"]
 
@@ -38,7 +39,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="hook")
 
 
-def install(host: Host, settings: SettingsFile = None) -> None:
+def install(host: Host, settings: SettingsFile = None, as_json: Json = False) -> None:
     """Have a host's sessions recorded, and the state given back when it compacted.
 
     Other settings stay as they are. Run it again after langledger was moved or installed anew.
@@ -51,12 +52,20 @@ def install(host: Host, settings: SettingsFile = None) -> None:
     folder = load_settings().data_dir
     changed = put_in(path, folder.with_name(f"{folder.name}-{host.value}"))
     progress(f"{path}: {'the hooks are in' if changed else 'the hooks were in already'}")
+    _tell(host, path, changed=changed, as_json=as_json)
 
 
-def uninstall(host: Host, settings: SettingsFile = None) -> None:  # noqa: ARG001 - there is one yet
+def uninstall(host: Host, settings: SettingsFile = None, as_json: Json = False) -> None:
     """Take a host's hooks out again; what was recorded stays."""
     from langledger_claude_code.settings import default_settings
     from langledger_claude_code.settings import uninstall as take_out
 
     path = settings or default_settings()
-    progress(f"{path}: {'the hooks are out' if take_out(path) else 'there were no hooks of ours'}")
+    changed = take_out(path)
+    progress(f"{path}: {'the hooks are out' if changed else 'there were no hooks of ours'}")
+    _tell(host, path, changed=changed, as_json=as_json)
+
+
+def _tell(host: _Host, path: Path, *, changed: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"host": host.value, "settings": str(path), "changed": changed})

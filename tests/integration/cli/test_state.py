@@ -80,3 +80,21 @@ def test_what_cannot_be_done_says_so(call: Call, thread: str) -> None:
     assert code == 1
     assert "has no task 'other'" in err
     assert call("state")[0] == 2
+
+
+def test_changes_are_told_to_programs(call: Call, ledger: Ledger) -> None:
+    ledger.append([HumanMessage("hello")], thread_id="told")
+    code, out, err = call("state", "add", "told", "decision", "Use tabs", "--json")
+    assert (code, err) == (0, "")
+    added = json.loads(out)["record"]
+    assert (added["what"], added["status"]) == ("Use tabs", "active")
+    edited = json.loads(call("state", "edit", "told", added["id"], "--why", "so", "--json")[1])
+    assert edited["record"]["why"] == "so"
+    assert json.loads(call("state", "archive", "told", added["id"], "--json")[1])["record"][
+        "archived"
+    ]
+    restored = json.loads(call("state", "restore", "told", added["id"], "--json")[1])
+    assert not restored["record"]["archived"]
+    written = json.loads(call("store", "put", "a/b", "k", '{"x": 1}', "--json")[1])
+    assert (written["key"], written["value"]) == ("k", {"x": 1})
+    assert json.loads(call("store", "delete", "a/b", "k", "--json")[1])["deleted"] is True
