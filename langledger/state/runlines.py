@@ -17,7 +17,7 @@ __all__ = ["command_lines"]
 
 _KEY_KINDS = ("test", "build", "lint", "commit")
 _FULL = {"test": 3, "build": 3, "lint": 3, "commit": 1, "other": 5}
-_BRIEF = {"test": 4, "build": 3, "lint": 3, "commit": 0, "other": 4}
+_BRIEF = {"test": 4, "build": 3, "lint": 3, "other": 4}
 _MAX_COMMITS = 10
 _AS_KEY, _AS_BRIEF, _AS_OTHER, _AS_BRIEF_OTHER = 4, 7, 7, 9
 
@@ -40,7 +40,7 @@ def command_lines(commands: Iterable[CommandRecord]) -> Iterator[tuple[int, str]
         yield from ((_AS_KEY if key else _AS_OTHER, command_line(command)) for command in full)
         if kind == "commit":
             yield from _earlier_commits(rest)
-        for command in rest[: _BRIEF[kind]]:
+        for command in rest[: _BRIEF.get(kind, 0)]:
             yield _AS_BRIEF if key else _AS_BRIEF_OTHER, brief_command_line(command)
 
 
@@ -58,10 +58,14 @@ def _without_variants(ranked: list[CommandRecord]) -> list[CommandRecord]:
 
 
 def _earlier_commits(commands: list[CommandRecord]) -> Iterator[tuple[int, str]]:
-    made = [command for command in commands if _COMMITTED.match(command.outcome)]
+    """Yield the commits that are not the newest: by what git said of them, else by the command."""
+    made = [c for c in commands if _COMMITTED.match(c.outcome) or "commit" in c.command]
     for command in made[:_MAX_COMMITS]:
-        source = references([command.sources[-1]])
-        yield _AS_BRIEF, f"- committed {data(command.outcome, 100)} {source}"
+        if _COMMITTED.match(command.outcome):
+            source = references([command.sources[-1]])
+            yield _AS_BRIEF, f"- committed {data(command.outcome, 100)} {source}"
+        else:
+            yield _AS_BRIEF, brief_command_line(command)
 
 
 def _newest(command: CommandRecord) -> tuple[Position, str]:

@@ -144,6 +144,7 @@ def test_earlier_commits_are_told_by_their_subjects_and_older_runs_without_outco
         ran(f'git commit -m "s{n}"', n, kind="commit", outcome=f"[main 123456{n}] s{n}")
         for n in range(1, 4)
     ]
+    commits.append(ran('git commit -m "s0"', 0, kind="commit", ok=True, outcome="ok 1234"))
     builds = [ran(f"make p{n}", 10 + n, kind="build", ok=n != 1, outcome="x") for n in range(1, 6)]
     assert command_part(*commits, *builds) == [
         "- `make p5` ok: x [#15]",
@@ -154,6 +155,7 @@ def test_earlier_commits_are_told_by_their_subjects_and_older_runs_without_outco
         '- `git commit -m "s3"`: [main 1234563] s3 [#3]',
         "- committed [main 1234562] s2 [#2]",
         "- committed [main 1234561] s1 [#1]",
+        '- `git commit -m "s0"` ok [#0]',
     ]
 
 
