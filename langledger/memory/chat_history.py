@@ -11,10 +11,11 @@ from langchain_core.messages import BaseMessage
 
 from langledger.compaction.host import Host
 from langledger.database.queries import load_queries
-from langledger.entries import Location, about, append
+from langledger.entries import Location, about
 from langledger.entries import history as entries_of
 from langledger.entries.checks import checked_messages
 from langledger.operations import Operation, arun, fetch, run
+from langledger.outage import append
 
 __all__ = ["LedgerChatMessageHistory", "messages_of"]
 
@@ -38,6 +39,7 @@ class LedgerChatMessageHistory(BaseChatMessageHistory):
     def __init__(self, ledger: Host, *, session_id: str, user_id: str | None = None) -> None:
         self._executor = ledger.executor
         self._user_id = user_id
+        self._outage = ledger.outage
         self.location = Location(ledger.tenant, session_id)
 
     @property
@@ -68,7 +70,7 @@ class LedgerChatMessageHistory(BaseChatMessageHistory):
     def _add(self, messages: Sequence[BaseMessage]) -> Operation[None]:
         given = checked_messages(messages)
         named = [m if m.id else m.model_copy(update={"id": str(uuid4())}) for m in given]
-        yield from append(self.location, named, user_id=self._user_id)
+        yield from append(self._outage, self.location, named, user_id=self._user_id)
 
 
 def messages_of(location: Location) -> Operation[list[BaseMessage]]:

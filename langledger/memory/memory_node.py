@@ -17,10 +17,10 @@ from langledger.compaction.recalled import Recaller, keep_brought, read_brought
 from langledger.compaction.returned import State, as_messages, read_messages
 from langledger.compaction.telemetry import announce_recall
 from langledger.compaction.transcript import is_request
-from langledger.entries import append
 from langledger.entries.ranges import Ranges
 from langledger.errors import LangLedgerError
 from langledger.operations import Operation, arun, run
+from langledger.outage import append
 
 __all__ = ["MemoryNode"]
 
@@ -88,7 +88,11 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
         messages = as_messages(read_messages(state, self._key))
         location = locate(self._host.tenant, config, messages)
         user_id = self._user_id or user_of(config)
-        recorded = yield from append(location, messages, from_start=True, user_id=user_id)
+        recorded = yield from append(
+            self._host.outage, location, messages, from_start=True, user_id=user_id
+        )
+        if recorded.waiting:  # nothing can be looked for either
+            return {} if self._output_key is None else {self._output_key: messages}
         if messages and is_request(messages[-1]):
             call = ModelCall(location=location, messages=messages, window=_UNBOUND, user_id=user_id)
             yield from self._recall_for(call, recorded.entry_ids)

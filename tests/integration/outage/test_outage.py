@@ -112,6 +112,23 @@ async def test_the_same_awaited(server: StoppableServer) -> None:
         assert again.count("other") == 1
 
 
+def test_nodes_and_chat_histories_go_on_too(server: StoppableServer) -> None:
+    said = [HumanMessage("Where is the port?", id="h")]
+    with opened(server, "nodes") as ledger:
+        remembering, compacting = ledger.memory_node(), ledger.compaction_node(window=WINDOW)
+        history = ledger.chat_history("session")
+        server.stop()
+        for node, thread in ((remembering, "one"), (compacting, "two")):
+            config: Any = {"configurable": {"thread_id": thread}}
+            assert node.invoke({"messages": said}, config) == {"llm_input_messages": said}
+        history.add_messages([HumanMessage("hello")])
+        assert ledger.outage is not None
+        assert ledger.outage.waiting == 3
+        server.start()
+        until(lambda: ledger.outage is not None and not ledger.outage.waiting)
+        assert [ledger.count(thread) for thread in ("one", "two", "session")] == [1, 1, 1]
+
+
 def test_more_than_may_wait_is_an_error_and_what_waits_is_not_lost(
     server: StoppableServer,
 ) -> None:
