@@ -17,6 +17,7 @@ from langledger.database import Database
 from langledger.errors import EmbeddingError
 from langledger.operations import Query, fetch_all, run
 from langledger.recall import RECALLED, Embedder, Recall
+from langledger.tokens import count_text
 from tests.support.scripted import ScriptedModel
 
 WINDOW = 4000
@@ -103,6 +104,16 @@ def test_an_exact_answer_comes_back_before_the_question(ledger: Ledger) -> None:
     assert 0 < told["tokens"] <= 1500
     assert not told["failed"]
     assert f"langledger-recalled-{told['message']}" == first[at].id
+
+
+def test_of_a_long_text_what_bears_on_the_question_comes_back(ledger: Ledger) -> None:
+    values = "; ".join(f"parameter-{n}=value-{n * 7919:010x}" for n in range(36))
+    talk = Talk(ledger, max_summary_tokens=100)
+    talk.forget_the_beginning(f"Keep these: {values}.")
+    [view] = talk.say("What is the exact value of parameter-17?")
+    [at] = brought(view)
+    assert f"parameter-17=value-{17 * 7919:010x}" in view[at].text
+    assert count_text(view[at].text) < 400
 
 
 @pytest.mark.parametrize(
