@@ -31,8 +31,8 @@ __all__ = ["Combining"]
 
 _queries = load_queries("langledger.checkpoint")
 
-# Statements for several on their way at once. With more, each carries fewer writes, and the client's
-# processor, which is the limit, does more for a write.
+# Statements for several on their way at once. With more, each carries fewer writes, and the
+# client's processor, which is the limit, does more for a write.
 _LEADERS = 2
 # Larger content is not worth writing as text.
 _MOST_TEXT = 64 << 10
