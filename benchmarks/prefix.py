@@ -1,12 +1,15 @@
 """How stable the prefix of the prompt stays, and what a prompt cache would bill.
 
     python benchmarks/prefix.py [--transcripts ../shared/transcripts] [--window 32000]
-                                [--only SUBSTRING] [--most MESSAGES] [--database-url DSN]
+                                [--only SUBSTRING] [--most MESSAGES] [--peers NAME ...]
+                                [--database-url DSN]
 
 Each recorded session is lived call by call, by langledger and by its peers at the same window
 and trigger. A view is compared byte for byte with the one before. Between compactions all of
 the earlier view must still stand at the beginning of the new one. A cache bills a tenth of a
-token that stood at the same place in the call before.
+token that stood at the same place in the call before. Against the cost stands what the views
+hold: of the paths, names and numbers that the recorded agent wrote in its next action and that
+had come up before, those in view, over all calls.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from peers import LangMem, Ours, compactions_of, peers
 
 from langledger import Ledger
+from langledger.evaluate.facts import actions_of, values_in
+from langledger.evaluate.scoring import message_text
 from langledger.replay.session import load_session
 from langledger.tokens import count_message
 
@@ -41,6 +46,8 @@ class Figures:
     same: int = 0  # tokens that stood in the view before, at the same place
     over: int = 0  # calls larger than the window
     failed: int = 0
+    values: int = 0  # of the next actions, known before
+    in_view: int = 0
     seconds: float = 0.0
 
     @property
@@ -89,11 +96,24 @@ class Meter:
         return self.sizes[raw]
 
 
+def next_values(messages: list[BaseMessage]) -> dict[int, list[str]]:
+    """Return by place of an answer what its first action takes up from before."""
+    found: dict[int, list[str]] = {}
+    before = ""
+    for place, message in enumerate(messages):
+        if isinstance(message, AIMessage):
+            actions = actions_of(messages, start=place, most=1)
+            values = dict.fromkeys(values_in(actions[0])) if actions else ()
+            found[place] = [value for value in values if value in before]
+        before += f"\n{message_text(message)}"
+    return found
+
+
 def live(path: Path, make: Callable[[], Any], ledger: Ledger, window: int) -> Figures:
     session = load_session(path)
     messages = [m.message for m in session.messages if m.shown]
     messages = [m for m in messages if not isinstance(m, SystemMessage)]
-    side, meter = make(), Meter(window)
+    side, meter, values = make(), Meter(window), next_values(messages)
     started = time.perf_counter()
     for end, message in enumerate(messages):
         if not isinstance(message, AIMessage) or end == 0:
@@ -106,6 +126,9 @@ def live(path: Path, make: Callable[[], Any], ledger: Ledger, window: int) -> Fi
             print(f"  {path.stem[:40]} call {end}: {error!r:.120}", file=sys.stderr)
             break
         meter.take(view, compactions_of(side, ledger))
+        text = "\n".join(map(message_text, view))
+        meter.figures.values += len(values[end])
+        meter.figures.in_view += sum(value in text for value in values[end])
     meter.figures.seconds = time.perf_counter() - started
     return meter.figures
 
@@ -116,6 +139,7 @@ def main() -> None:
     parser.add_argument("--window", type=int, default=32_000)
     parser.add_argument("--only", default="")
     parser.add_argument("--most", type=int, default=100_000, help="messages of a session")
+    parser.add_argument("--peers", nargs="*", help="names to compare with; all by default")
     parser.add_argument("--database-url")
     options = parser.parse_args()
     files = sorted(
@@ -134,12 +158,14 @@ def main() -> None:
         with Ledger.from_conn_string(options.database_url, data_dir=data_dir) as ledger:
             sides = {
                 "langledger": lambda: Ours(ledger, options.window),
-                "langledger, target 0.25, keep 0.1": lambda: Ours(
-                    ledger, options.window, target=0.25, keep=0.1
+                "langledger, target 0.45, keep 0.2": lambda: Ours(
+                    ledger, options.window, target=0.45, keep=0.2
                 ),
             }
             for name, kind in peers().items():
                 if kind is LangMem:  # it keeps no state of its own between graph runs
+                    continue
+                if options.peers is not None and name.split()[0] not in options.peers:
                     continue
                 sides[name] = lambda kind=kind: kind(options.window)
             for done, path in enumerate(files, 1):
@@ -160,15 +186,16 @@ def report(totals: dict[str, Figures], sessions: int, to: TextIO) -> None:
     print(f"{sessions} sessions", file=to)
     print(
         "| | calls | compactions | views rewritten without one | prefix kept | tokens sent | "
-        "billed with a cache | over the window | sessions ended by an error |",
+        "billed with a cache | values in view | over the window | sessions ended by an error |",
         file=to,
     )
-    print("|---|---|---|---|---|---|---|---|---|", file=to)
+    print("|---|---|---|---|---|---|---|---|---|---|", file=to)
     for name, f in totals.items():
         print(
             f"| {name} | {f.calls:,} | {f.announced:,} | {f.broken:,} | "
             f"{100 * f.same / max(f.tokens, 1):.2f} % | {f.tokens / 1e6:.1f} M | "
-            f"{f.billed / 1e6:.2f} M | {f.over:,} | {f.failed} |",
+            f"{f.billed / 1e6:.2f} M | {100 * f.in_view / max(f.values, 1):.1f} % | {f.over:,} | "
+            f"{f.failed} |",
             file=to,
             flush=True,
         )

@@ -44,7 +44,7 @@ class CompactionOptions(StateOptions, total=False):
         wait_for_turn: ``trigger`` waits until the user speaks, so that no turn is interrupted;
             ``hard_trigger`` does not wait. Default False.
         keep: How much of the newest history stays verbatim: a share, or ``("fraction" |
-            "tokens" | "messages", value)``. Default 20 %.
+            "tokens" | "messages", value)``. Default 10 %.
         model: Writes summaries, an object or a name for ``init_chat_model``; None: the
             extractive summary, which asks no model.
         summary_prompt: Instruction to the summary model; ``{max_words}`` and ``{messages}`` in
@@ -63,7 +63,8 @@ class CompactionOptions(StateOptions, total=False):
         max_state_tokens: Size limit of the working state as shown. Default 1,500.
         max_pinned_tokens: Size limit of what is pinned. Default 1,000.
         keep_files: How many of the files used last the view always names. Default 0.
-        target: Share of (window - reserved output) a compaction aims to go below. Default 0.45.
+        target: What a compaction aims to go below: a share of what system message and tools leave
+            of (window - reserved output), beside them. Default 0.25.
         debug: Label each message of a view with its origin, and stream what each part takes.
             Default False.
         recall: Bring what is out of view back where it is sure to help. Default True.
@@ -145,7 +146,7 @@ def compactor_of(
     chosen = _chosen(cast("dict[str, Any]", options), defaults or {})
     policy = Policy(
         triggers=parse_triggers(chosen.get("trigger", 0.72)),
-        keep=parse_keep(chosen.get("keep", 0.20)),
+        keep=parse_keep(chosen.get("keep", 0.10)),
         **{name: chosen[name] for name in _OF_THE_POLICY if name in chosen},
     )
     summariser = Summariser(

@@ -113,10 +113,10 @@ def room_below(told: Overflow, counted: int) -> int:
         counted: Size of the refused call by our count.
 
     Returns:
-        Less than ``counted`` in the measure the provider told, else ``counted``.
+        Less than ``counted`` in the measure the provider told, else half of it: there is one try.
     """
     if told.limit is None:
-        return counted
+        return max(counted // 2, 1)
     share = told.limit / (told.requested or counted)
     return min(counted, max(int(counted * share), 1))
 

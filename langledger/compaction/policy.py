@@ -18,7 +18,7 @@ __all__ = ["Choice", "Policy", "Room", "candidates", "is_synthetic", "pinned"]
 
 # A result shorter than this is not worth a reference.
 _WORTH_MASKING = 120
-# Shares of the size that sets off a compaction; for 72 % these are the defaults of the window.
+# At most, as shares of the size that sets off a compaction.
 _AIM, _GAIN, _KEPT = 0.625, 0.07, 0.28
 _CLIPS = (16_000, 8_000, 4_000, 2_000, 1_000, 500, 300, 100)
 # What a clip must save at least, so that it is worth its notice.
@@ -35,7 +35,8 @@ class Policy:
         hard_trigger: Share of (window - reserved output) at which one is made in any case.
         wait_for_turn: The triggers wait until the user speaks; the hard one does not.
         keep: How much of the newest history stays verbatim.
-        target: Share of (window - reserved output) a compaction aims to go below.
+        target: What a compaction aims to go below: a share of what system message and tools leave
+            of (window - reserved output), beside them.
         min_gain: Share that must have been added since the last compaction for another one.
         max_summary_tokens: Size limit of the summary.
         max_state_tokens: Size limit of the rendered working state.
@@ -46,8 +47,8 @@ class Policy:
     triggers: Triggers = _AT_72_PERCENT
     hard_trigger: float = 0.95
     wait_for_turn: bool = False
-    keep: Keep = ("fraction", 0.20)
-    target: float = 0.45
+    keep: Keep = ("fraction", 0.10)
+    target: float = 0.25
     min_gain: float = 0.05
     max_summary_tokens: int = 1500
     max_state_tokens: int = 1500
@@ -88,9 +89,20 @@ class Policy:
         hard = self.hard_trigger * room.usable
         return hard if soft is None else min(soft, hard)
 
-    def aim(self, room: Room) -> float:
-        """Return the size in tokens a compaction aims to go below."""
-        return min(self.target * room.usable, _AIM * self.ceiling(room))
+    def limits(self, room: Room, *, below: int | None = None) -> tuple[float, ...]:
+        """Return the sizes a compaction is to go below, what is fixed included, the best first.
+
+        They are what is aimed at, what leaves enough to add before the next one, and what is
+        room at all.
+
+        Args:
+            room: The space of the call.
+            below: A size to go under in any case.
+        """
+        ceiling, free = self.ceiling(room), max(room.usable - room.fixed, 0)
+        enough = room.fixed + _AIM * (ceiling - room.fixed)
+        sizes = min(room.fixed + self.target * free, enough), enough, ceiling * 0.9
+        return sizes if below is None else tuple(min(size, below * 0.8) for size in sizes)
 
     def gain(self, room: Room) -> float:
         """Return the tokens that must have been added for another compaction."""

@@ -184,10 +184,10 @@ class Step:
         choices = self._choices()
         whole = [choice for choice in choices if choice.newest_whole]
         shortened = [choice for choice in choices if not choice.newest_whole]
-        aim, most = self.policy.aim(self.room), self.policy.ceiling(self.room) * 0.9
-        if self.below is not None:
-            aim, most = min(aim, self.below * 0.8), min(most, self.below * 0.8)
-        for limit, offered in ((aim, whole), (most, [*reversed(whole), *shortened])):
+        shorter = [choice for choice in whole if choice.summarises]
+        offers = (whole, shorter, [*reversed(whole), *shortened])
+        limits = self.policy.limits(self.room, below=self.below)
+        for limit, offered in zip(limits, offers, strict=True):
             for choice in offered:
                 if self._expected(choice) <= limit / self._scale:
                     return choice

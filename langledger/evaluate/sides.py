@@ -26,7 +26,7 @@ from langledger.tokens import count_message
 __all__ = ["Codex", "FullHistory", "Ours", "Setting", "Side", "Trimming", "quiet_runtime", "told"]
 
 _CODEX_USER_TOKENS = 20_000
-_TRIM_TO = 0.45  # of the window: what langledger's compaction aims at
+_TRIM_TO = 0.45  # of the window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -192,7 +192,7 @@ def test_an_error_that_causes_itself_ends() -> None:
 
 
 def test_the_next_try_stays_below_what_the_provider_told() -> None:
-    assert room_below(Overflow(), 900) == 900
+    assert room_below(Overflow(), 900) == 450
     assert room_below(Overflow(4_000, 8_000), 6_000) == 3_000
     assert room_below(Overflow(4_000), 6_000) == 4_000
     assert room_below(Overflow(9_000, 8_000), 6_000) == 6_000
