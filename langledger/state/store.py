@@ -97,9 +97,7 @@ def claim(location: Location, token: UUID, *, seconds: int) -> Operation[tuple[i
     """
     at = {**location.keys, "scope": location.scope}
     claim = {**at, "claim": token, "seconds": seconds}
-    _, rows = yield from fetch_all(
-        Query(_queries["ready"], at), Query(_queries["claim"], claim)
-    )
+    _, rows = yield from fetch_all(Query(_queries["ready"], at), Query(_queries["claim"], claim))
     return (rows[0]["extracted"], rows[0]["attempts"]) if rows else None
 
 
