@@ -160,11 +160,16 @@ def _files_part(files: Files, room: int, count: Count, lookup: str) -> list[str]
 
     standing = _standing(files)
     own, others = _parted(standing)
-    plain = [file_line(path, record, details=False) for path, record in own]
-    apart = group_lines(others, marked=True, cited=True)
-    free = room - count("\n".join(_framed(standing, plain + apart)))
-    if free >= 0:
-        return _framed(standing, _detailed(own, plain, free, count) + apart)
+    plain = [file_line(path, record, details=False) for path, record in [*own, *others]]
+    # A path that stands whole is found by whoever looks for it.
+    for named, apart in (
+        ([*own, *others], []),
+        (own, group_lines(others, marked=True, cited=True)),
+    ):
+        lines = plain[: len(named)]
+        free = room - count("\n".join(_framed(standing, lines + apart)))
+        if free >= 0:
+            return _framed(standing, _detailed(named, lines, free, count) + apart)
     for shown, marked in ((standing, True), (files, False)):
         project, scratch = _parted(shown)
         grouped = group_lines(project, marked=marked)

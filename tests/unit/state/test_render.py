@@ -186,7 +186,7 @@ def test_a_directory_made_anew_is_not_called_deleted_and_git_itself_is_no_part_o
         "## Files already changed (1)",
         "- build/a.txt (written) [#4]",
         "Outside the project, in temporary directories or inside .git (1):",
-        "- .git/: index.lock (deleted) [#5]",
+        "- .git/index.lock (deleted) [#5]",
         BRIDGE,
     ]
 
@@ -283,10 +283,19 @@ def test_scratch_files_stand_after_the_projects_under_their_own_heading():
         "## Files already changed (1)",
         "- src/a.py [#1]",
         "Outside the project, in temporary directories or inside .git (2):",
-        "- /tmp/: notes.md (written) [#9]",
-        "- /var/folders/x/: y.py (new) [#8]",
+        "- /tmp/notes.md (written) [#9]",
+        "- /var/folders/x/y.py (new) [#8]",
         BRIDGE,
     ]
+
+
+def test_where_room_is_short_scratch_files_are_grouped_before_the_projects_are():
+    scratch = {f"/tmp/deeply/nested/folder/{n}.md": record("write", source=n) for n in range(20)}
+    files = {**scratch, "src/a.py": record("edit", source=30)}
+    lines = files_part(WorkingState(files_touched=files), max_tokens=260)
+    assert lines[1] == "- src/a.py [#30]"
+    assert lines[3].startswith("- /tmp/deeply/nested/folder/: ")
+    assert all(f"{n}.md (written)" in lines[3] for n in range(20))
 
 
 def test_a_session_that_works_in_a_temporary_directory_has_its_files_as_its_own():
