@@ -18,6 +18,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langledger.compaction.grounds import Grounds
+from langledger.compaction.host import model_name
 from langledger.compaction.overflow import is_overflow
 from langledger.compaction.records import cache_summary, cached_summary
 from langledger.compaction.summary_model import for_summaries
@@ -147,9 +148,7 @@ class Writer:
 
     def write(self, piece: str, *, record: str = "", depth: int = 0) -> Operation[str | None]:
         """Return the model's account of a piece that follows a record, or None."""
-        # Not of the requests: a new one must not make every older piece be paid for again.
-        content = f"{self.prompt}\0{record}\0{piece}".encode("utf-8", "replace")
-        name = blake2b(content, digest_size=16).digest()
+        name = self._digest(piece, record)
         account = yield from cached_summary(self.location.tenant, name)
         if account is not None:
             return account
@@ -160,6 +159,16 @@ class Writer:
         if account is not None:
             yield from cache_summary(self.location.tenant, name, account)
         return account
+
+    def _digest(self, piece: str, record: str) -> bytes:
+        """Return the name an account is kept under: of all that shapes it.
+
+        Not of the requests: a new one must not make every older piece be paid for again.
+        """
+        kind = f"{type(self.model).__module__}.{type(self.model).__qualname__}"
+        shape = (kind, model_name(self.model), str(self.sizes.account), str(self.max_output))
+        content = "\0".join([*shape, self.prompt, record, piece])
+        return blake2b(content.encode("utf-8", "replace"), digest_size=16).digest()
 
     def _halved(self, piece: str, record: str, depth: int) -> Operation[str | None]:
         """Write a piece that the provider finds too long, in halves."""

@@ -352,6 +352,19 @@ def test_older_pieces_are_not_paid_for_again(ledger: Ledger) -> None:
     assert max(calls) <= 14
 
 
+class NamedModel(ScriptedModel):
+    model_name: str
+
+
+def test_another_summary_model_is_not_given_the_accounts_of_the_last(ledger: Ledger) -> None:
+    said = "The assistant wrote the files that the user asked for, as {} saw it."
+    for thread_id, name in (("a", "first"), ("b", "second"), ("c", "second")):
+        writer = NamedModel(model_name=name, script=[said.format(name)])
+        middleware = ledger.middleware(window=WINDOW, model=writer)
+        assert said.format(name) in heads(see(middleware, session(14), thread_id=thread_id))[0]
+        assert bool(writer.sent) == (thread_id != "c")  # what this one wrote is not paid for again
+
+
 def test_a_compaction_that_gains_nothing_is_not_tried_at_each_call(ledger: Ledger) -> None:
     writer = ScriptedModel(
         script=["The user and the assistant talked about small things at length."]
