@@ -32,8 +32,8 @@ _LOG = re.compile(
 )
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6}|[（(]?[一二三四五六七八九十]+[、）)])\s*")
 _END = re.compile(
-    r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*A-Za-z0-9\u00c0-\u024f])"
-    r"|(?<=[。！？；!?])\s*(?=[\u3400-\u9fff])|(?<=[。！？；])\s*"
+    r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*“「『《]|[^\W_])"
+    r"|(?:(?<=[。！？；!?])|(?<=[a-z]\.))\s*(?=[\u3400-\u9fff])|(?<=[。！？；])\s*"
 )
 # A command of a host whose prompt frames what the user typed, as Spec Kit's do.
 _COMMAND = re.compile(

@@ -1,0 +1,28 @@
+"""Where one sentence ends and the next begins, whatever their scripts."""
+
+from __future__ import annotations
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+from langledger.state.statements.prose import sentences
+from tests.unit.state.folding import run
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Never use npm. 不要用 Redis。", ["Never use npm.", "不要用 Redis。"]),
+        ("Never use npm.不要用 Redis。", ["Never use npm.", "不要用 Redis。"]),
+        ("不要用 Redis。Never use npm.", ["不要用 Redis。", "Never use npm."]),
+        ("Stop. Проверь это. Дальше.", ["Stop.", "Проверь это.", "Дальше."]),
+        ("Tools, e.g. 中文分词器 and v1.2 stay.", ["Tools, e.g. 中文分词器 and v1.2 stay."]),
+    ],
+)
+def test_a_sentence_of_another_script_is_one_of_its_own(text: str, parts: list[str]) -> None:
+    assert list(sentences(text)) == parts
+
+
+def test_orders_in_two_languages_are_both_noted() -> None:
+    state = run(HumanMessage("Never use npm. 不要用 Redis。"))
+    assert [c.what for c in state.conventions] == ["Never use npm.", "不要用 Redis。"]
