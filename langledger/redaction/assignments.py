@@ -10,16 +10,31 @@ import re
 
 from langledger.redaction.rules import Rule, is_template
 
-__all__ = ["ASSIGNMENTS"]
+__all__ = ["ASSIGNMENTS", "NAMES"]
 
-_STRONG = ("password", "passwd", "passphrase", "passcode", "pass_code", "pwd", "密码", "口令")
-_WEAK = ("key", "secret", "token", "credential", "密钥", "秘钥", "令牌")
+_STRONG = (
+    *("password", "passwd", "passphrase", "passcode", "pass_code", "pwd"),
+    *("密码", "密碼", "口令"),
+)
+_WEAK = (
+    *("key", "secret", "token", "credential"),
+    *("密钥", "密鑰", "秘钥", "秘鑰", "祕鑰", "金钥", "金鑰", "令牌", "权杖", "權杖"),
+)
+NAMES = (*_STRONG, *_WEAK)
+"""What the name of a secret has in it, in lower case."""
+# Quotes that open and close differently; prose has them, and code has not. Which of them closes
+# differs between languages: “English”, „German“, »Danish«.
+_OPEN = "“”„‘’‚«»‹›「『【＂＇"
+_CLOSE = "”“‘’»«›‹」』】＂＇"
 _NAMED = re.compile(
     rf"(?:(?P<strong>{'|'.join(_STRONG)})|(?P<weak>{'|'.join(_WEAK)})s?)"
     r"(?:[_-]?(?:base|prod|dev|test|staging|value|old|new|\d{1,3}))?"
-    r"(?:\\{0,3}[\"'`\])]{1,2})?\s{0,4}"
-    r"(?P<sign>:=|=>|={1,3}|!==?|[:：＝]|是|为|\bis\b|\bwas\b|>|(?<=\s))\s{0,4}"
-    r"(?:\\{0,3}(?P<quote>[\"'`])(?P<quoted>[^\"'`\s\\]{4,400})\\{0,3}(?P=quote)"
+    rf"(?P<named>\\{{0,3}}[\"'`\]){_CLOSE}]{{1,2}})?\s{{0,4}}"
+    r"(?P<sign>:=|=>|={1,3}|!==?|[:：＝]|[是为為]|\bis\b|\bwas\b|>|(?<=\s)"
+    rf"|(?=[{_OPEN}]))\s{{0,4}}"
+    rf"(?:(?:\\{{0,3}}(?P<quote>[\"'`])|(?P<open>[{_OPEN}])[ \u00a0\u202f]?)"
+    r"(?P<quoted>(?(quote)[^\"'`\s\\]{4,400}(?=\\{0,3}(?P=quote))"
+    rf"|[^\s{_OPEN}{_CLOSE}\u2e80-\uffef]{{4,400}}(?=[ \u00a0\u202f]?[{_CLOSE}])))"
     r"|(?P<bare>[!#%&*+\-./0-9:=?@A-Z^_a-z~$]{4,400}))",
     re.IGNORECASE | re.ASCII,
 )
@@ -35,6 +50,7 @@ _NO_SECRET_NAMES = re.compile(
     r"|partition|design|syntax|stop|start|special|lock|idempotency|translation)[_-]?\Z",
     re.IGNORECASE,
 )
+_IS = frozenset("是为為")
 _NAME = re.compile(r"\A[\"'`]?[A-Za-z_$@][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)+\Z", re.ASCII)
 _WORDS = re.compile(r"\A[A-Za-z]+(?:[._:/ -][A-Za-z]+)*\Z")
 _WORDS_AND_NUMBERS = re.compile(r"\A(?:[A-Za-z]+\d?|\d{1,4})(?:[._:/-](?:[A-Za-z]+\d?|\d{1,4}))*\Z")
@@ -50,7 +66,7 @@ def _accepts(match: re.Match[str]) -> bool:
     if is_template(value) or _PATH.search(value) or _HASH.search(value):
         return False
     before = _before(match)
-    if not match["sign"] and not _FLAG.search(before):
+    if not match["sign"] and not (_FLAG.search(before) or _stands_quoted(match, value)):
         return False
     if match["quoted"] is None and _is_code(match, value):
         return False
@@ -59,6 +75,16 @@ def _accepts(match: re.Match[str]) -> bool:
     if match["weak"].lower() == "key" and not (_KEYS.search(before) or _FLAG.search(before)):
         return False
     return not _NO_SECRET_NAMES.search(before) and _is_random(value)
+
+
+def _stands_quoted(match: re.Match[str], value: str) -> bool:
+    """Whether it stands in quotes of prose right behind its name, and is no word or version.
+
+    Behind a name in quotes of its own it may be no more than the next of a list.
+    """
+    if match["open"] is None or match["named"]:
+        return False
+    return len(value) >= 6 and (value.isalnum() or not _WORDS_AND_NUMBERS.match(value))
 
 
 def _before(match: re.Match[str]) -> str:
@@ -82,8 +108,8 @@ def _is_code(match: re.Match[str], value: str) -> bool:
 
 
 def _is_password(match: re.Match[str], value: str) -> bool:
-    if match["sign"].lower() in {"is", "was", "是", "为"} and len(value) < 8 and value.isascii():
-        return match["sign"] in {"是", "为"} and len(value) >= 6 and _mixed(value)
+    if match["sign"].lower() in {"is", "was", *_IS} and len(value) < 8 and value.isascii():
+        return match["sign"] in _IS and len(value) >= 6 and _mixed(value)
     if _is_environment(match):
         return value.lower() not in {"none", "null", "true", "false"} and not value.startswith("/")
     if _SOUNDS_LIKE_NAME.search(value) and not any(c.isdigit() for c in value):
@@ -109,6 +135,4 @@ def _is_random(value: str) -> bool:
     return digits >= (1 if len(value) >= 30 else 2) and letters >= 2 and len(set(value)) >= 8
 
 
-ASSIGNMENTS = (
-    Rule(kind="secret", pattern=_NAMED, hints=(*_STRONG, *_WEAK), accept=_accepts, begins=True),
-)
+ASSIGNMENTS = (Rule(kind="secret", pattern=_NAMED, hints=NAMES, accept=_accepts, begins=True),)

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from langledger.arguments import shown
 from langledger.errors import ConfigurationError
-from langledger.redaction.assignments import ASSIGNMENTS
+from langledger.redaction.assignments import ASSIGNMENTS, NAMES
 from langledger.redaction.detectors import detector_rules
 from langledger.redaction.rules import RULES, Rule
 
@@ -23,7 +23,7 @@ M = TypeVar("M", bound=BaseMessage)
 MARK = "[redacted:"
 """How what stands for a secret begins."""
 _SHORTEST = 8
-_NAMES_ONE = re.compile(r"pass|pwd|secret|token|key|credential|密|口令|令牌", re.IGNORECASE)
+_NAMES_ONE = re.compile("|".join(("pass", *NAMES)), re.IGNORECASE)
 _ENCODED = re.compile(r"(?:data:[^,\s]{1,100},)?[A-Za-z0-9+/]{4096,}={0,2}\s*")
 
 

@@ -95,6 +95,18 @@ def test_keys_of_providers(redactor: Redactor, key: str, around: str) -> None:
         ("使用postgres://app:Tr0ub4dor&3@10.0.0.1/db连接", "Tr0ub4dor&3"),
         ("API密钥为a1b2c3d4e5f6a7b8c9d0谢谢", "a1b2c3d4e5f6a7b8c9d0"),
         ("令牌：a1b2c3d4e5f6a7b8c9d0", "a1b2c3d4e5f6a7b8c9d0"),
+        ("密码是“Hunter2secret99”，然后修复", "Hunter2secret99"),
+        ("密码「Hunter2x9」", "Hunter2x9"),
+        ("“密码”：『Hunter2x9』", "Hunter2x9"),
+        ("口令=“qwe123RTY”", "qwe123RTY"),
+        ("password=“qwe123RTY”", "qwe123RTY"),
+        ("the password ‘Hunter2x9’ works", "Hunter2x9"),
+        ("password : « Hunter2x9 »", "Hunter2x9"),
+        ("Password: „Hunter2x9“", "Hunter2x9"),
+        ("密碼：Zz9988776655", "Zz9988776655"),
+        ("密碼為Zz9988776655，謝謝", "Zz9988776655"),
+        ("金鑰：「a1b2c3d4e5f6a7b8c9d0」", "a1b2c3d4e5f6a7b8c9d0"),
+        ("權杖=a1b2c3d4e5f6a7b8c9d0", "a1b2c3d4e5f6a7b8c9d0"),
         (f"cat key.pem\n{BLOCK}\ndone", "q1w2e3r4t5y6u7i8o9p0"),
         (repr(BLOCK), "q1w2e3r4t5y6u7i8o9p0"),
         (BLOCK.partition("-----END")[0], "q1w2e3r4t5y6u7i8o9p0"),
@@ -134,6 +146,15 @@ def test_secrets_that_their_surroundings_give_away(
         "git@github.com:org/repo.git",
         "https://user@host.com/path",
         "密码不能为空",
+        "密码“不能为空”",
+        "密码：“至少8位”",
+        "密碼：“${DB_PASSWORD}”",
+        "“password” “username1”",
+        "rename “password” to “passphrase2”",
+        "the password “field-2” label",
+        "password “v2.3.1”",
+        "token “max_tokens_4096”",
+        "the user’s password’s length1’s",
         "CACHE_KEY=users:list:2024:page:1",
         'primary_key=True, foreign_key="users.id"',
         "session_id=01J9ZQ3V5K7M8N9P0Q1R2S3T4U",
@@ -143,6 +164,11 @@ def test_secrets_that_their_surroundings_give_away(
 )
 def test_what_is_no_secret_stays(redactor: Redactor, text: str) -> None:
     assert redactor.text(text) == text
+
+
+@pytest.mark.parametrize("name", ["password", "密码", "密碼", "金鑰", "權杖"])
+def test_the_name_of_a_field_gives_its_value_away(redactor: Redactor, name: str) -> None:
+    assert redactor.value({name: AWS_KEY[:20] + "7x9"}) != {name: AWS_KEY[:20] + "7x9"}
 
 
 def test_where_and_what_a_secret_is(redactor: Redactor) -> None:
