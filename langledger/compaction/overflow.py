@@ -2,8 +2,8 @@
 
 LangChain's integrations raise ``ContextOverflowError`` where they recognise one. The others,
 and servers behind an OpenAI-compatible address, say it in words; these are the words of OpenAI,
-Azure, Anthropic, Google, Bedrock, Mistral, Groq, xAI, Cohere, Moonshot, Qwen, GLM, vLLM, SGLang,
-TGI, llama.cpp, Ollama and LM Studio.
+Azure, Anthropic, Google, Bedrock, Mistral, Groq, xAI, Cohere, Moonshot, Qwen, GLM, GitHub Models,
+watsonx, Cerebras, vLLM, SGLang, TGI, llama.cpp, Ollama and LM Studio.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LIMITS = [
         r"> N maximum",
         r"tokens allowed \(N\)",
         r"context (?:size|length) \(N",
-        r'"?n_ctx"?: ?N',
+        r"n_ctx['\"]?: ?N",
         r"with N maximum context",
         r"must be <= N",
         r"token limit: ?N",
@@ -63,7 +63,8 @@ _REQUESTED = [
         r"N tokens > ",
         r"input token count \(N\)",
         r"(?:request|input|prompt) \((?:length )?N",
-        r'"?n_prompt_tokens"?: ?N',
+        r"n_prompt_tokens['\"]?: ?N",
+        r"\(requested: N\)",
     )
 ]
 _SUM = re.compile(rf"{_NUMBER} \+ {_NUMBER} > {_NUMBER}")

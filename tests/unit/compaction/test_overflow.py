@@ -101,6 +101,15 @@ REFUSALS = {
         ),
         Overflow(4096, 5000, 4096),
     ),
+    "llama.cpp through openai": (
+        StatusError(
+            "Error code: 400 - {'error': {'code': 400, 'message': 'the request exceeds the available "
+            "context size, try increasing it', 'type': 'exceed_context_size_error', "
+            "'n_prompt_tokens': 5000, 'n_ctx': 4096}}",
+            400,
+        ),
+        Overflow(4096, 5000, 4096),
+    ),
     "llama.cpp new": (
         StatusError("request (5000 tokens) exceeds the available context size (4096 tokens)", 400),
         Overflow(4096, 5000, 4096),
@@ -137,8 +146,8 @@ REFUSALS = {
         Overflow(30_720, None, 30_720),
     ),
     "moonshot": (
-        StatusError("Your request exceeded model token limit: 262144", 400),
-        Overflow(262_144, None, 262_144),
+        StatusError("Your request exceeded model token limit: 8192 (requested: 9500)", 400),
+        Overflow(8192, 9500, 8192),
     ),
     "langchain, typed": (ContextOverflowError("whatever it says"), Overflow()),
 }  # fmt: skip
