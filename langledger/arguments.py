@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 from langledger.errors import ConfigurationError
 
 __all__ = [
+    "check_choice",
+    "check_key",
     "check_optional",
     "check_seconds",
     "check_switch",
@@ -18,7 +21,7 @@ __all__ = [
 ]
 
 _LARGEST = 2**63 - 1  # PostgreSQL's bigint
-_LONGEST_TENANT = 500  # bytes; it begins every key, and a key of an index holds 2,704
+_LONGEST_KEY = 500  # bytes; a key of an index holds 2,704, of up to four parts
 
 
 def unstorable(text: str) -> str | None:
@@ -58,10 +61,30 @@ def check_tenant(value: object) -> str:
     Raises:
         ConfigurationError: It is no usable string, or longer than 500 bytes.
     """
-    tenant = check_text("tenant", value)
-    if len(tenant.encode()) > _LONGEST_TENANT:
-        raise ConfigurationError(f"tenant is longer than {_LONGEST_TENANT} bytes")
-    return tenant
+    return check_key("tenant", value)
+
+
+def check_key(name: str, value: object) -> str:
+    """Return a text that may be part of a key.
+
+    Raises:
+        ConfigurationError: It is no usable string, or longer than 500 bytes.
+    """
+    text = check_text(name, value)
+    if len(text.encode()) > _LONGEST_KEY:
+        raise ConfigurationError(f"{name} is longer than {_LONGEST_KEY} bytes")
+    return text
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> str:
+    """Return one of the texts that may be given.
+
+    Raises:
+        ConfigurationError: It is none of them.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, not {shown(value)}")
+    return value
 
 
 def check_optional(name: str, value: object) -> str | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, get_args
 from uuid import uuid4
 
-from langledger.arguments import check_text, check_whole, shown
+from langledger.arguments import check_choice, check_key, check_text, check_whole
 from langledger.compaction.history import newest, state_of
 from langledger.compaction.statekeeping import with_shared
 from langledger.entries import Location, count
@@ -267,17 +267,17 @@ def _changed(record_id: str, **fields: Any) -> Changed:
         raise StateError("nothing is to be changed: give what, why, status or archived")
     for name in ("what", "why"):
         if name in given:
-            given[name] = one_line(check_text(name, given[name], empty=name == "why"), _LONGEST)
+            given[name] = _line(name, given[name], empty=name == "why")
     return Changed.model_validate({"id": record_id, **given})
 
 
 def _added(kind: StatementKind, what: str, *, why: str, task_id: str | None) -> Added:
-    _check_kind(kind)
+    check_choice("kind", kind, KINDS)
     return Added(
         id=f"p{uuid4().hex[:8]}",
         kind=kind,
-        what=one_line(check_text("what", what), _LONGEST),
-        why=one_line(check_text("why", why, empty=True), _LONGEST),
+        what=_line("what", what),
+        why=_line("why", why, empty=True),
         task_id=task_id,
     )
 
@@ -291,15 +291,16 @@ def _share(  # noqa: PLR0917 - the methods' own arguments
     record_id: str | None,
     status: StatementStatus,
 ) -> Operation[str]:
-    _check_kind(kind)
-    chosen = record_id or f"s{uuid4().hex[:8]}"
+    check_choice("kind", kind, KINDS)
+    check_choice("status", status, get_args(StatementStatus))
+    chosen = f"s{uuid4().hex[:8]}" if record_id is None else check_key("record_id", record_id)
     yield from store.share(
         tenant,
-        check_text("project", project),
+        check_key("project", project),
         kind=kind,
-        what=one_line(check_text("what", what), _LONGEST),
-        why=one_line(check_text("why", why, empty=True), _LONGEST),
-        record_id=check_text("record_id", chosen),
+        what=_line("what", what),
+        why=_line("why", why, empty=True),
+        record_id=chosen,
         status=status,
     )
     return chosen
@@ -314,6 +315,7 @@ def _team(
     return store.published(tenant, project, kind=kind, thread_id=thread_id, limit=limit)
 
 
-def _check_kind(kind: str) -> None:
-    if not isinstance(kind, str) or kind not in KINDS:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
-        raise StateError(f"kind must be one of {', '.join(KINDS)}, not {shown(kind)}")
+def _line(name: str, value: object, *, empty: bool = False) -> str:
+    """Return a text as the one line that is stored; a line of spaces says nothing."""
+    line = one_line(check_text(name, value, empty=empty), _LONGEST)
+    return check_text(name, line, empty=empty)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from psycopg.types.json import Jsonb
+from pydantic import ValidationError
 
 from langledger.database.queries import load_queries
 from langledger.entries import Location
@@ -30,6 +32,8 @@ __all__ = [
     "task_ids",
     "times",
 ]
+
+logger = logging.getLogger("langledger.state")
 
 _queries = load_queries("langledger.state")
 
@@ -204,24 +208,38 @@ def share(
 
 
 def shared(tenant: str, project: str) -> Operation[list[tuple[StatementKind, Statement]]]:
-    """Return the shared set of a project, each record with its kind."""
+    """Return the shared set of a project, each record with its kind.
+
+    A row that cannot be read is left out, and the log names it: it must not stop the agents.
+    """
     rows = yield from fetch(_queries["shared"], tenant=tenant, project=project)
-    return [
-        (
-            row["kind"],
-            Statement(
-                id=row["record_id"],
-                what=row["what"],
-                why=row["why"],
-                status=row["status"],
-                origin="person",
-                created_at=row["created_at"],
-                updated_at=row["updated_at"],
-            ),
+    return [record for row in rows if (record := _shared_record(row, project)) is not None]
+
+
+def _shared_record(row: Row, project: str) -> tuple[StatementKind, Statement] | None:
+    try:
+        statement = Statement(
+            id=row["record_id"],
+            what=row["what"],
+            why=row["why"],
+            status=row["status"],
+            origin="person",
+            created_at=row["created_at"],
+            updated_at=row["updated_at"],
         )
-        for row in rows
-        if row["kind"] in KINDS
-    ]
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+    else:
+        if row["kind"] in KINDS:
+            return row["kind"], statement
+        field = "kind"
+    logger.warning(
+        "the shared record %r of project %r is left out: its %s is not known; share() mends it",
+        row["record_id"],
+        project,
+        field,
+    )
+    return None
 
 
 def _add(

@@ -141,7 +141,7 @@ def test_edits_that_cannot_be_made_say_so(ledger: Ledger) -> None:
     ledger.append([HumanMessage("Go.")], thread_id="t1")
     with pytest.raises(StateError, match="no record 'd99'"):
         ledger.edit_state("t1", "d99", what="x")
-    with pytest.raises(StateError, match="kind must be"):
+    with pytest.raises(ConfigurationError, match="kind must be"):
         ledger.add_to_state("t1", "wish", "x")  # type: ignore[arg-type] - a mistake
     with pytest.raises(StateError, match="nothing is to be changed"):
         ledger.edit_state("t1", "d99")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langledger import AsyncLedger, Ledger
 from langledger.database import AsyncDatabase, Database
+from langledger.errors import ConfigurationError
 from langledger.operations import fetch, run
 from langledger.state.records import WorkingState
 from langledger.state.world import differences, git_probe
@@ -91,6 +93,33 @@ def test_the_shared_set_is_shown_to_every_agent_and_stays_out_of_its_own(ledger:
     assert [c.id for c in ledger.state("back", project="shop").conventions] == [shared]
     ledger.share("shop", "convention", "All times are UTC", record_id=shared, status="expired")
     assert ledger.state("back", project="shop").conventions[0].status == "expired"
+
+
+def test_what_cannot_be_shared_is_refused(ledger: Ledger) -> None:
+    share: Any = ledger.share
+    wrong = [("status", "done"), ("status", None), ("record_id", "r" * 501), ("record_id", "")]
+    for name, value in wrong:
+        with pytest.raises(ConfigurationError, match=name):
+            share("shop", "convention", "All times are UTC", **{name: value})
+    for project, what, named in (("p" * 501, "x", "project"), ("shop", " ", "what")):
+        with pytest.raises(ConfigurationError, match=named):
+            share(project, "convention", what)
+    assert ledger.team_state("shop") == []
+
+
+def test_a_shared_record_that_cannot_be_read_stops_no_agent(
+    ledger: Ledger, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = ledger.share("shop", "convention", "All times are UTC")
+    ledger.share("shop", "convention", "x", record_id="r-status")
+    ledger.share("shop", "convention", "x", record_id="r-kind")
+    of = "UPDATE {schema}.project_record SET "
+    run(fetch(of + "status = 'done' WHERE record_id = 'r-status'"), database)
+    run(fetch(of + "kind = 'done' WHERE record_id = 'r-kind'"), database)
+    result, _ = talk(ledger, "back", ["Done."], "Go.", project="shop")
+    assert result["messages"][-1].text == "Done."
+    assert [c.id for c in ledger.state("back", project="shop").conventions] == [good]
+    assert {"r-status", "r-kind"} <= set(re.findall(r"r-\w+", caplog.text))
 
 
 def test_tenants_do_not_see_each_other(ledger: Ledger) -> None:
