@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 from uuid import UUID
@@ -10,16 +11,17 @@ from langledger.database.queries import load_queries
 from langledger.errors import EmbeddingError
 from langledger.operations import Operation, Query, Row, call, fetch, fetch_all
 from langledger.recall.build import text_of
-from langledger.recall.embeddings import Embedder
+from langledger.recall.embeddings import Embedder, Vector
 from langledger.recall.tags import HIDDEN
 
-__all__ = ["INDEXED_FROM", "embed_some", "ensure_index", "has_index", "model_number", "number_of"]
+__all__ = ["INDEXED_FROM", "embed_some", "embedded", "ensure_index", "has_index", "number_of"]
 
 _queries = load_queries("langledger.recall")
 
 INDEXED_FROM = 10_000
 """Vectors of a tenant from which they get an HNSW index; below, all are compared, as quickly."""
 _PAGE = 64
+_PLAIN = "a plain text"  # that no model refuses
 
 
 def number_of(tenant: str, name: str) -> Operation[Row | None]:
@@ -28,12 +30,51 @@ def number_of(tenant: str, name: str) -> Operation[Row | None]:
     return next((row for row in rows if row["name"] == name), None)
 
 
-def model_number(tenant: str, name: str, dimensions: int) -> Operation[int]:
-    """Return the number of a model in a tenant; the first use gives it one.
+def embedded(
+    tenant: str, embedder: Embedder, texts: Sequence[str]
+) -> Operation[tuple[int, list[Vector | EmbeddingError]]]:
+    """Return the model's number, and for each text its vector or why it has none.
+
+    All vectors under a number have one length; one of another length is its text's fault. Where
+    no vector of a batch is usable, a plain text tells whether that is the texts' fault or the
+    model's, so that an outage marks no text and gives no model its length.
 
     Raises:
-        EmbeddingError: The model of this name gave vectors of another length before.
+        EmbeddingError: The model takes nothing at present, or is not the one of the stored vectors.
     """
+    vectors = yield from call(lambda: embedder.texts(texts))
+    known = yield from number_of(tenant, embedder.name)
+    lengths = _lengths(vectors)
+    if not lengths or (known is not None and known["dimensions"] not in lengths):
+        lengths = yield from _plain_lengths(embedder)
+    stored = known["dimensions"] if known is not None else 0
+    dimensions = stored if stored in lengths else lengths.most_common(1)[0][0]
+    model = yield from _model_number(tenant, embedder.name, dimensions)
+    return model, [_of_length(vector, dimensions) for vector in vectors]
+
+
+def _lengths(vectors: Sequence[Vector | EmbeddingError]) -> Counter[int]:
+    return Counter(len(vector) for vector in vectors if not isinstance(vector, EmbeddingError))
+
+
+def _plain_lengths(embedder: Embedder) -> Operation[Counter[int]]:
+    plain = yield from call(lambda: embedder.texts([_PLAIN]))
+    if isinstance(plain[0], EmbeddingError):
+        raise EmbeddingError(
+            f"{embedder.name} gives no usable vector for any text at present ({plain[0]}); what "
+            "waits for one is tried again"
+        ) from plain[0]
+    return _lengths(plain)
+
+
+def _of_length(vector: Vector | EmbeddingError, dimensions: int) -> Vector | EmbeddingError:
+    if isinstance(vector, EmbeddingError) or len(vector) == dimensions:
+        return vector
+    return EmbeddingError(f"a vector of {len(vector)} numbers, where the others have {dimensions}")
+
+
+def _model_number(tenant: str, name: str, dimensions: int) -> Operation[int]:
+    """Return the number of a model in a tenant; the first use gives it one."""
     while True:
         rows = yield from fetch(_queries["model"], tenant=tenant, name=name, dimensions=dimensions)
         if rows:
@@ -76,9 +117,7 @@ def embed_some(tenant: str, spaces: Sequence[UUID] | None, embedder: Embedder) -
 
 def _embed(tenant: str, rows: Sequence[Row], embedder: Embedder) -> Operation[int]:
     texts = [text_of(row["body"]) for row in rows]
-    vectors = yield from call(lambda: embedder.texts(texts))
-    lengths = [len(vector) for vector in vectors if not isinstance(vector, EmbeddingError)]
-    model = yield from model_number(tenant, embedder.name, lengths[0] if lengths else 1)
+    model, vectors = yield from embedded(tenant, embedder, texts)
     yield from fetch(
         _queries["embed"],
         tenant=tenant,

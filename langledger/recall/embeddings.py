@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("langledger.recall")
 
-__all__ = ["Embedder", "LocalModel", "SentenceEncoderModel", "resolve"]
+__all__ = ["Embedder", "LocalModel", "SentenceEncoderModel", "Vector", "resolve"]
 
 _KEPT = 512  # questions
 _LONGEST = 8000  # characters of a text; no model of those named reads more

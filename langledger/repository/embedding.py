@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from langledger.database.queries import load_queries
 from langledger.errors import ConfigurationError, EmbeddingError
-from langledger.operations import Operation, Row, call, fetch
+from langledger.operations import Operation, Row, fetch
 from langledger.recall import Embedder
 from langledger.recall.build import text_of
-from langledger.recall.embedding import model_number, number_of
+from langledger.recall.embedding import embedded, number_of
 from langledger.repository.chunking import embedded_text
 from langledger.repository.indexing import Keys
 from langledger.repository.rows import imports_from, symbol_from
@@ -44,9 +44,7 @@ def _embed(keys: Keys, rows: Sequence[Row], embedder: Embedder) -> Operation[Non
     texts = yield from _texts(keys, rows)
     for start in range(0, len(rows), embedder.batch_size):
         part = texts[start : start + embedder.batch_size]
-        vectors = yield from call(lambda part=part: embedder.texts(part))
-        lengths = [len(vector) for vector in vectors if not isinstance(vector, EmbeddingError)]
-        model = yield from model_number(keys["tenant"], embedder.name, lengths[0] if lengths else 1)
+        model, vectors = yield from embedded(keys["tenant"], embedder, part)
         yield from fetch(
             _queries["put_vectors"],
             tenant=keys["tenant"],

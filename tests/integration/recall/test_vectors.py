@@ -118,6 +118,45 @@ def test_another_dimension_under_the_same_name_is_an_error_with_both(dsn: str) -
         assert ledger.recall("something new", thread_id="t")[0].text == "something new"
 
 
+@pytest.mark.parametrize("bad", [[[float("nan")]], [[0.0] * 64], []])
+def test_a_model_that_gives_nothing_usable_is_out_and_heals(
+    bad: list[list[float]], dsn: str
+) -> None:
+    class Sick(Words):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return bad * len(texts)
+
+    for model, said in ((Sick(), SAID), (Words(), ["first well"]), (Sick(), ["sick again"])):
+        with Ledger.from_conn_string(dsn, embeddings=model) as ledger:
+            fill(ledger, *said)
+            if isinstance(model, Sick):
+                with pytest.raises(EmbeddingError, match="no usable vector"):
+                    ledger.flush()
+            else:
+                ledger.flush()
+    with Ledger.from_conn_string(dsn, embeddings=Words()) as ledger:
+        ledger.flush()
+        assert count(ledger, where="fault IS NULL") == count(ledger) == len(SAID) + 2
+        assert "cosine" in ledger.recall("cake", thread_id="t")[0].scores
+
+
+def test_a_vector_of_another_length_is_its_texts_fault(dsn: str) -> None:
+    class Varying(Words):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            vectors = super().embed_documents(texts)
+            return [
+                vector[:32] if "odd" in text else vector
+                for text, vector in zip(texts, vectors, strict=True)
+            ]
+
+    with Ledger.from_conn_string(dsn, embeddings=Varying()) as ledger:
+        for said in ([*SAID, "an odd cake"], ["odd alone"]):
+            fill(ledger, *said)
+            ledger.flush()
+        assert count(ledger, where="fault ~ '32 numbers'") == 2
+        assert ledger.recall("odd cake", thread_id="t")[0].text == "an odd cake"
+
+
 def test_another_model_embeds_anew_beside_the_old(dsn: str) -> None:
     with Ledger.from_conn_string(dsn, embeddings=Words(64)) as ledger:
         fill(ledger)
