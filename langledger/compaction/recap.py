@@ -105,7 +105,8 @@ def asks_recap(when: RecapWhen, state: WorkingState, *, in_task: bool) -> bool:
     """
     if when != "auto":
         return when == "always"
-    steps = sum(step.status != "completed" and not step.archived for step in state.task_progress)
+    finished = ("completed", "updated")  # or may be
+    steps = sum(s.status not in finished and not s.archived for s in state.task_progress)
     return in_task and (len(_standing(state)) >= _MANY_FILES or steps >= _MANY_STEPS)
 
 

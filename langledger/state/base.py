@@ -20,7 +20,7 @@ __all__ = [
 
 FileAction: TypeAlias = Literal["create", "write", "edit", "delete", "rename", "restore"]
 Outcome: TypeAlias = Literal["pending", "running", "ended", "ok", "failed", "refused"]
-StepStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"]
+StepStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled", "updated"]
 CommandKind: TypeAlias = Literal["test", "build", "lint", "commit", "other", "edit", "inspect"]
 StatementStatus: TypeAlias = Literal["active", "superseded", "expired"]
 StatementKind: TypeAlias = Literal["decision", "convention", "question", "definition"]

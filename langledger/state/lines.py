@@ -48,6 +48,7 @@ _SYMBOLS = {
     "failed": "failed",
     "refused": "not run",
 }
+_NOW = {"in_progress": " (in progress)", "updated": " (updated, status not recorded)"}
 _ADVICE = {
     "running": "Ask for its result before doing it again.",
     "ended": "Go on from there.",
@@ -155,8 +156,8 @@ def last_action_line(action: LastAction) -> str:
 
 
 def step_line(step: TaskStep) -> str:
-    """Return the line of a step that is not finished."""
-    now = " (in progress)" if step.status == "in_progress" else ""
+    """Return the line of a step that is not known to be finished."""
+    now = _NOW.get(step.status, "")
     return f"- {data(step.step) or 'a step'}{now} {references(step.sources[-1:])}"
 
 

@@ -200,7 +200,8 @@ class TaskStep(Record):
 
     Attributes:
         step: What is to be done.
-        status: How far it is.
+        status: How far it is; ``updated`` where a record of the session tells that it changed and
+            not to what.
         key: The agent's own id of the step, where its tool gives one.
         evidence: The test, build or check that went well last before it was called done.
         completed: Seq of the entry that completed it; -1 where it is not completed.

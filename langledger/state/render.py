@@ -261,6 +261,7 @@ def _sections(state: WorkingState) -> list[_Section]:
         last.add(0, [last_action_line(state.last_action)])
     steps = _Section("## Steps")
     steps.add(1, map(step_line, _open_steps(state.task_progress)))
+    steps.add(3, map(step_line, _updated_steps(state.task_progress)))
     _add_done(steps, state.task_progress)
     commands = _Section("## Commands")
     commands.lines.extend(command_lines(state.commands.values()))
@@ -287,12 +288,18 @@ def _open_steps(steps: Sequence[TaskStep]) -> list[TaskStep]:
     return doing + [step for step in listed if step.status == "pending"]
 
 
+def _updated_steps(steps: Sequence[TaskStep]) -> list[TaskStep]:
+    """Return the steps that may be open or not: nobody recorded what became of them."""
+    return [step for step in steps if step.status == "updated" and not step.archived]
+
+
 def _add_done(section: _Section, steps: Sequence[TaskStep]) -> None:
     """Add the finished steps, the newest first; of many, how many there are."""
     done = [step for step in steps if step.status == "completed"]
     newest = sorted(done, key=lambda s: (s.completed, s.order, s.position), reverse=True)
+    rest = len(_open_steps(steps)) + len(_updated_steps(steps))
     if len(done) > _NEWEST_DONE:
-        section.add(1, [f"- done so far: {len(done)} of {len(done) + len(_open_steps(steps))}"])
+        section.add(1, [f"- done so far: {len(done)} of {len(done) + rest}"])
     section.add(3, map(done_line, newest[:_NEWEST_DONE]))
     section.add(5, map(done_line, newest[_NEWEST_DONE:_MAX_DONE]))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from langledger.state.records import PendingCall, PlannedStep, TaskStep, WorkingState
-from langledger.state.steps import created_step
+from langledger.state.steps import created_step, updated_step
 from langledger.state.text import one_line
 
 __all__ = ["MAX_ARCHIVED", "StepList"]
@@ -87,8 +87,10 @@ class StepList:
 
 def _identified(step: PlannedStep, call: PendingCall, result: str) -> PlannedStep | None:
     """Return a step with the id its result gives it; None where nothing tells what it is."""
-    if step.key is not None:
-        return step
+    if step.status is None and (updated := updated_step(result)):
+        return step.model_copy(update={"key": step.key or updated, "status": "updated"})
+    if step.key is not None or step.step is None:
+        return step if step.step or step.status else None
     key, text = created_step(result) or (f"{call.source}.{call.index}", "")
     text = step.step or text
     return step.model_copy(update={"key": key, "step": text}) if text else None

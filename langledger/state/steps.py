@@ -13,7 +13,7 @@ from langledger.state.arguments import Arguments, name_words
 from langledger.state.records import PlannedStep, StepStatus
 from langledger.state.text import one_line
 
-__all__ = ["MAX_STEPS", "created_step", "planned_steps"]
+__all__ = ["MAX_STEPS", "created_step", "planned_steps", "updated_step"]
 
 MAX_STEPS = 200
 """Steps kept of one list."""
@@ -31,6 +31,7 @@ _STATUSES: dict[str, StepStatus] = {
 _MARKS: dict[str, StepStatus] = {" ": "pending", "-": "in_progress", "~": "in_progress"}
 _CHECKBOX = re.compile(r"^\s*(?:[-*]\s+)?\[([ xX~-])\]\s*(\S.*)$", re.MULTILINE)
 _CREATED = re.compile(r"Task #(\w+) created successfully(?:: *([^\n]+))?")
+_UPDATED = re.compile(r"^Updated task #(\w+)\b[^\n]*\bstatus\b", re.MULTILINE)
 
 
 def planned_steps(tool: str, arguments: Arguments) -> tuple[list[PlannedStep], bool] | None:
@@ -50,7 +51,8 @@ def planned_steps(tool: str, arguments: Arguments) -> tuple[list[PlannedStep], b
     if words & {"create", "add"}:
         text = arguments.text("subject", "title", "content")
         return [PlannedStep(step=one_line(text or ""), status="pending")], False
-    return None
+    # an export of a session may leave out which step it was; its result may tell
+    return ([PlannedStep()], False) if words & {"update"} and not arguments.path() else None
 
 
 def created_step(result: str) -> tuple[str, str] | None:
@@ -59,12 +61,18 @@ def created_step(result: str) -> tuple[str, str] | None:
     return (match[1], one_line(match[2] or "")) if match else None
 
 
+def updated_step(result: str) -> str | None:
+    """Return the id of the step whose status a result says was changed, not to what."""
+    match = _UPDATED.search(result[:4000])
+    return match[1] if match else None
+
+
 def _one_step(arguments: Arguments) -> list[PlannedStep]:
     key = arguments.text("taskid", "id") or str(arguments.number("taskid", "id") or "")
     text = arguments.text("subject", "title", "content")
     status = _status(arguments.values.get("status", arguments.values.get("state")))
     step = PlannedStep(key=one_line(key, 40), step=one_line(text) if text else None, status=status)
-    return [step] if key and (text or status) else []
+    return [step] if key else []
 
 
 def _whole_list(arguments: Arguments, name: str) -> list[PlannedStep] | None:

@@ -56,6 +56,19 @@ def test_steps_by_id_take_it_from_the_result():
     assert state.task_progress[0].sources == (0, 2)
 
 
+def test_a_status_that_was_not_recorded_is_not_told_as_open():
+    state = run(
+        ("TaskCreate", {"subject": "Write tests"}, "Task #1 created successfully: Write tests"),
+        ("TaskCreate", {"subject": "Lint"}, "Task #2 created successfully: Lint"),
+        ("TaskUpdate", {"summary": "TaskUpdate"}, "```text\nUpdated task #1 status\n```"),
+        ("TaskUpdate", {"taskId": "2", "owner": "me"}, "Updated task #2 owner"),
+    )
+    assert listed(state) == [("Write tests", "updated"), ("Lint", "pending")]
+    text = render_state(state, max_tokens=500, count=len)
+    assert "- Write tests (updated, status not recorded) [#4]" in text
+    assert text.index("- Lint [#2]") < text.index("- Write tests")
+
+
 def test_what_a_new_list_leaves_out_is_archived_and_comes_back_with_its_history():
     def todos(*steps: tuple[str, str]) -> dict[str, Any]:
         return {"todos": [{"content": text, "status": status} for text, status in steps]}
