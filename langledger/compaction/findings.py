@@ -45,7 +45,7 @@ class FindingsReader:
         self.found.place += 1
         if isinstance(message, AIMessage):
             _read_assistant(self.found, seq, message, closes=_closes(message, following))
-            self._calls.update(calls_of(message))
+            self._calls.update(calls_of(seq, message))
             read_calls(self.found, seq, message)
         elif isinstance(message, ToolMessage):
             read_result(self.found, seq, message, self._calls.get(message.tool_call_id))

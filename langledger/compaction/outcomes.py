@@ -15,6 +15,8 @@ from langledger.compaction.found import LONGEST, SPEAKS_FOR_USER, Finding, Found
 from langledger.compaction.sentences import clip, lines_of, one_line, sentences, signature
 from langledger.compaction.transcript import readable_text
 from langledger.compaction.worth import tells_outcome, worth
+from langledger.state.interventions import reviewed
+from langledger.state.results import MAX_TEXT, judge
 from langledger.tokens.blocks import as_json
 
 __all__ = ["Call", "calls_of", "read_calls", "read_result"]
@@ -54,14 +56,14 @@ _RESULT = re.compile(
     r"|^(?:OK|FAILED) \(|\d+ (?:problems?|vulnerabilities)\b|^TOTAL\s+\d+"
     r"|^real\s+\d+m|通过 ?\d+|\d+ ?个(?:测试|用例)"
 )
-_MADE = re.compile(  # a commit, or the address of what a command has created
-    r"^\[[\w./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] |^\s*https?://\S{8,}\s*$"
-)
+_COMMITTED = re.compile(r"^\[[\w./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] ", re.MULTILINE)
+_CREATED = re.compile(r"^\s*https?://\S{8,}\s*$")  # the address of what a command has created
 _EXIT_ALONE = re.compile(
     r"^\W*(?:exit(?:ed)?|return ?code|command finished)\D*\d+\D*$", re.IGNORECASE
 )
 _COMMIT = re.compile(
-    r"git commit\b.*?-m\s*(?:\"\$\(cat <<-?['\"]?\w+['\"]?\s*\n|[\"'])\s*([^\"\n]{3,200}?)['\"\n]",
+    r"git commit\b.*?\s-[a-zA-Z]*m\s*"
+    r"(?:\"\$\(cat <<-?['\"]?\w+['\"]?\s*\n|[\"'])\s*([^\"\n]{3,200}?)['\"\n]",
     re.DOTALL,
 )
 # What a host writes around an output; it says nothing that the call does not.
@@ -105,10 +107,14 @@ class Call:
     Attributes:
         name: The tool.
         subject: What it was called on: a command, a file, a query; empty where unknown.
+        seq: The entry that makes it; 0 where unknown.
+        commits: The messages of the commits that its command makes, if it works.
     """
 
     name: str
     subject: str
+    seq: int = 0
+    commits: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -122,13 +128,15 @@ class Call:
         return f"{self.name} {bare}" if bare else ""
 
 
-def calls_of(message: AIMessage) -> dict[str, Call]:
+def calls_of(seq: int, message: AIMessage) -> dict[str, Call]:
     """Return the calls of a message by id."""
-    return {call["id"] or "": _call(call["name"], call["args"]) for call in message.tool_calls}
+    return {call["id"] or "": _call(seq, call["name"], call["args"]) for call in message.tool_calls}
 
 
-def _call(name: str, arguments: Mapping[str, object]) -> Call:
-    return Call(name, _command(arguments) or _argument(arguments, _TARGET_KEYS))
+def _call(seq: int, name: str, arguments: Mapping[str, object]) -> Call:
+    command = _command(arguments)
+    commits = tuple(map(one_line, _COMMIT.findall(f"{command}\n")))
+    return Call(name, command or _argument(arguments, _TARGET_KEYS), seq, commits)
 
 
 def _command(arguments: Mapping[str, object]) -> str:
@@ -165,7 +173,7 @@ def read_calls(found: Found, seq: int, message: AIMessage) -> None:
         if command := _command(arguments):
             _read_command(found, seq, command)
         elif not _READS.search(name):
-            called = _call(name, arguments)
+            called = _call(seq, name, arguments)
             if called.subject:
                 label = "The assistant called"
                 found.add(Finding(Section.COMMANDS, [seq], label, called.label, 0.0, late=0.5))
@@ -180,15 +188,13 @@ def _read_command(found: Found, seq: int, command: str) -> None:
     score = 0.0 if _SHOWS_FILES.search(command) else 0.8 + notable
     text = f"`{clip(one_line(command), 160)}`"
     found.add(Finding(Section.COMMANDS, [seq], "The assistant ran", text, score, late=0.5))
-    for message in _COMMIT.findall(f"{command}\n"):
-        text = f'"{one_line(message)}"'
-        found.add(Finding(Section.WORK, [seq], "The assistant committed", text, 2.5, late=1.0))
 
 
 def read_result(found: Found, seq: int, message: ToolMessage, call: Call | None) -> None:
     """Add what a result tells of successes and failures, and take back what it replaces."""
     call = call or Call(message.name or "a tool", "")
     failed = message.status == "error"
+    _read_commits(found, message, call)
     keys: list[Key] = []
     reports = _SUBAGENT.fullmatch(call.name) is not None
     if failed or not (reports or _shows_files(message.name or call.name, call.subject)):
@@ -203,6 +209,27 @@ def read_result(found: Found, seq: int, message: ToolMessage, call: Call | None)
         found.settle(call.run, keys, whole=whole or clean)
     if reports and not failed:
         _read_report(found, seq, message, call)
+
+
+def _read_commits(found: Found, message: ToolMessage, call: Call) -> None:
+    """Add the commits that a call made: a call that failed or never ran made those it shows."""
+    if not call.commits:
+        return
+    text = readable_text(message)
+    verdict = judge(
+        text,
+        failed=message.status == "error",
+        reviewed=reviewed(message),
+        shell=True,  # noqa: S604 - of what the result is; nothing is run
+        kind="commit",
+        masked=_CUT.search(call.subject) is not None,
+        recorded=message.additional_kwargs.get("exit_code"),
+    )
+    failed = verdict.ended is False or verdict.running or not verdict.ran
+    shown = len(_COMMITTED.findall(text[:MAX_TEXT]))
+    for said in call.commits[:shown] if failed else call.commits:
+        label, quoted = "The assistant committed", f'"{said}"'
+        found.add(Finding(Section.WORK, [call.seq], label, quoted, 2.5, late=1.0))
 
 
 def _read_lines(found: Found, seq: int, message: ToolMessage, call: Call) -> list[Key]:
@@ -223,7 +250,7 @@ def _read_lines(found: Found, seq: int, message: ToolMessage, call: Call) -> lis
 
 def _read_line(seq: int, line: str, call: Call) -> tuple[Finding | None, str]:
     """Return what a line tells, and what it goes by where a later run may take it back."""
-    if _MADE.search(line):
+    if _COMMITTED.search(line) or _CREATED.search(line):
         return Finding(Section.WORK, [seq], _label(call), line, 2.5, late=1.0), ""
     if _RESULT.search(line):
         finding = Finding(Section.WORK, [seq], _label(call), line, 3.0, call.run, late=1.0)

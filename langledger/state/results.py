@@ -16,7 +16,7 @@ from langledger.state.interventions import kept_from_running
 from langledger.state.records import CommandKind, Outcome
 from langledger.state.text import one_line
 
-__all__ = ["Verdict", "judge", "opened_file"]
+__all__ = ["MAX_TEXT", "Verdict", "judge", "opened_file"]
 
 MAX_TEXT = 20_000
 """Characters of a result that are read from its start; of its end a tenth of that."""

@@ -103,6 +103,25 @@ def test_conclusions_reasons_and_numbers_are_kept_and_narration_is_not():
     assert "Let me look" not in text
 
 
+def test_what_was_committed_is_known_by_the_result():
+    commit = {"command": 'git add -A && git commit -m "Add the cache" && git push'}
+    text = summary(
+        call("bash", "1", command='git commit -m "Drop the index"'),
+        result("Exit code 128\nfatal: failed to write commit object", "1", failed=True),
+        call("bash", "2", command='git commit -m "Move the tests"'),
+        result("Process exited with code 1\nnothing to commit, working tree clean", "2"),
+        call("bash", "3", command='git commit -m "Say so"'),
+        result("The user doesn't want to proceed with this tool use. It was rejected.", "3"),
+        call("bash", "4", **commit),
+        result("Exit code 1\n[main 5cffd9e] Add\n ! [rejected] main", "4", failed=True),
+        call("bash", "5", command='git commit -qam "Rename it"'),
+        result("", "5"),
+        call("bash", "6", command='git commit -m "Never answered"'),
+    )
+    told = re.findall(r'The assistant committed: "(.*)" (.*)', text)
+    assert told == [("Add the cache", "[#7]"), ("Rename it", "[#9]")]
+
+
 def test_chinese():
     text = summary(
         HumanMessage("请修复登录的问题，不要改数据库。"),
