@@ -25,7 +25,8 @@ _BULLET = re.compile(r"^\s*(?:[-*+•>#]+|\d{1,2}[.)])\s+")
 # An end mark before a space, or a Chinese one. A capital or a digit that follows keeps "e.g. this"
 # and "3.5 ms" whole.
 _END = re.compile(
-    r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*A-Z0-9\u00c0-\u024f])|(?<=[。！？；])\s*"
+    r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*A-Z0-9\u00c0-\u024f\u0370-\uffff])"
+    r"|(?<=[。！？；])\s*"
 )
 _WORD = re.compile(r"[^\W_]+(?:['_.-][^\W_]+)*|[一-鿿]")
 _VARYING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+")
