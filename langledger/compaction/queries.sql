@@ -111,7 +111,7 @@ ON CONFLICT (tenant, thread_key, scope, task, place)
 DO UPDATE SET view = excluded.view, report = excluded.report
 
 -- name: decided
-UPDATE {schema}.compaction_draft SET decided = true, view = NULL
+UPDATE {schema}.compaction_draft SET decided = true, view = NULL, report = report || %(said)s
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
   AND task = %(task)s AND place = %(place)s
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast
 
@@ -141,6 +141,19 @@ class Review:
                 return _cut_of(row), CompactionReport.model_validate(report)
         return None
 
+    def rejected(self, location: Location, history: Ranges, *, reason: str) -> Operation[bool]:
+        """Tell whether this task's person rejected a compaction of this very history already.
+
+        Asked for anew, as after a provider's refusal, it would be shown again for ever.
+        """
+        rows = yield from self._drafts(location)
+        return any(
+            row["report"].get("action") == "reject"
+            and row["report"]["report"]["reason"] == reason
+            and _ranges(row["report"]["history"]) == history
+            for row in rows
+        )
+
     def decide(self, location: Location, cut: Cut, report: CompactionReport) -> Operation[Decision]:
         """Show a compaction to a person and return the decision.
 
@@ -152,7 +165,8 @@ class Review:
             return _decision((yield from self._call(self.reviewer, draft)))
         place = yield from self._keep(location, cut, report)
         decision = yield from self._ask(asdict(draft))
-        yield from fetch(_queries["decided"], **_keys(location), place=place)
+        said = Jsonb({"action": decision.action})
+        yield from fetch(_queries["decided"], **_keys(location), place=place, said=said)
         return decision
 
     def _call(self, reviewer: Reviewer, draft: CompactionDraft) -> Operation[Any]:
@@ -190,6 +204,7 @@ class Review:
             "report": report.model_dump(mode="json", exclude={"thread_id"}),
             "covered": cut.covered.spans,
             "masked": cut.masked.spans,
+            "history": cut.history.spans,
             "generation": cut.generation,
             "boundary": cut.boundary,
         }
@@ -302,8 +317,13 @@ def _draft(location: Location, cut: Cut, report: CompactionReport) -> Compaction
 def _cut_of(row: Row) -> Cut:
     kept: dict[str, Any] = {**row["report"], "view": row["view"]}
     for name in ("covered", "masked"):
-        kept[name] = multirange(Ranges(tuple((start, stop) for start, stop in kept[name])))
+        kept[name] = multirange(_ranges(kept[name]))
     return cut_of(kept)
+
+
+def _ranges(spans: Iterable[tuple[int, int]]) -> Ranges:
+    """Return ranges as JSON gave them back."""
+    return Ranges(tuple((start, stop) for start, stop in spans))
 
 
 def _interrupted(shown: dict[str, Any]) -> Operation[Any]:

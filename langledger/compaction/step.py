@@ -33,6 +33,7 @@ __all__ = ["Step"]
 # How often a compaction is offered again when writers on other branches of the thread are faster.
 _COMMIT_ATTEMPTS = 5
 _HEAD_OVERHEAD = 150
+_REJECTED = "it was rejected in review"
 
 # The call with a compaction, and its report; or why there is none.
 _Made: TypeAlias = "tuple[Prepared, CompactionReport] | str"
@@ -83,7 +84,7 @@ class Step:
         location, cwd = self.call.location, self.call.cwd
         self._around = yield from self.state.catch_up(location, self.session, cwd=cwd)
         previous = self.session.cut
-        made = (yield from self._held()) or (yield from self.make())
+        made = (yield from self._known()) or (yield from self.make())
         if not isinstance(made, str) and self.review is not None:
             made = yield from self._reviewed(self.review, *made)
         if not isinstance(made, str) and made[0].counted >= self.before.counted:
@@ -110,12 +111,15 @@ class Step:
             return "the compacted view would not be smaller"
         return after, self._report(choice, summary, after)
 
-    def _held(self) -> Operation[_Made | None]:
-        """Take up the compaction that a person was shown of this very history."""
-        found = None
-        if self.review is not None:
-            found = yield from self.review.held(self.call.location)
-        if found is None or found[0].history != Ranges.of(self.session.present):
+    def _known(self) -> Operation[_Made | None]:
+        """Take up what a person was shown of this very history, or what was said of it."""
+        if self.review is None:
+            return None
+        location, history = self.call.location, Ranges.of(self.session.present)
+        if (yield from self.review.rejected(location, history, reason=self.due.reason)):
+            return _REJECTED
+        found = yield from self.review.held(location)
+        if found is None or found[0].history != history:
             return None
         generation = self.session.highest + 1
         self.session.adopt(replace(found[0], generation=generation))
@@ -128,7 +132,7 @@ class Step:
         cut = self._old
         decision = yield from review.decide(self.call.location, cut, report)
         if decision.action == "reject":
-            return "it was rejected in review"
+            return _REJECTED
         if decision.action == "accept":
             return after, report.model_copy(update={"reviewed": "accepted"})
         edited = revised(cut, summary=decision.summary, state=decision.state)

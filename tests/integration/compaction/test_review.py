@@ -16,6 +16,7 @@ from langgraph.types import Command, interrupt
 from langledger import AsyncLedger, Ledger, insert_compaction
 from langledger.compaction.review import CompactionDraft, Decision
 from langledger.errors import ConfigurationError
+from tests.support.limited import LimitedModel, RefusedError
 from tests.support.scripted import ScriptedModel
 
 WINDOW = 4000
@@ -39,7 +40,7 @@ def graph_with(ledger: Any, llm_model: Any, node: Any = None, *, saver: Any = No
     builder.add_node("llm", node or llm)
     builder.add_edge(START, "llm")
     insert_compaction(
-        builder, before=["llm"], ledger=ledger, window=WINDOW, **{"review": True, **options}
+        builder, before=["llm"], ledger=ledger, **{"window": WINDOW, "review": True, **options}
     )
     return builder.compile(checkpointer=saver or InMemorySaver())
 
@@ -317,3 +318,18 @@ def test_a_call_that_is_tried_again_asks_nobody_again(ledger: Ledger) -> None:
     assert result["messages"][-1].content == "It is dry."
     assert len(model.sent) == 3
     assert len(ledger.compactions("t")) == 1
+
+
+def test_a_rejected_way_out_of_a_refusal_leaves_the_providers_error(ledger: Ledger) -> None:
+    refusal = "maximum context length exceeded"
+    in_agent, in_graph = (LimitedModel(limit=1_000, refusal=refusal) for _ in range(2))
+    middleware = ledger.middleware(window=100_000, review=True)
+    agent = create_agent(in_agent, [], middleware=[middleware], checkpointer=InMemorySaver())
+    graph = graph_with(ledger, in_graph, window=100_000)
+    for thread_id, runner, model in (("a", agent, in_agent), ("g", graph, in_graph)):
+        config = {"configurable": {"thread_id": thread_id}}
+        assert draft_of(runner.invoke({"messages": talk()}, config))["reason"] == "overflow"
+        with pytest.raises(RefusedError):
+            runner.invoke(Command(resume=False), config)
+        assert len(model.refused) == 2
+        assert ledger.compactions(thread_id) == []
