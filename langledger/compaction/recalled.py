@@ -22,6 +22,7 @@ from langledger.compaction.calls import ModelCall, Prepared
 from langledger.compaction.longterm import LongTerm
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.records import multirange
+from langledger.compaction.sentences import one_line
 from langledger.compaction.session import Session
 from langledger.database.queries import load_queries
 from langledger.entries import Location
@@ -44,6 +45,7 @@ _FILES = 5
 _LONGEST_HIT = 300  # tokens
 _LEAST = 60  # tokens; less is not worth a message
 _NEAR = 0.35  # of the best hit's score; what is further below it only fills the view
+_PATIENCE = 3.0  # seconds that the agent's call waits for a question's vector
 _FULL = 0.85  # share of the room that what is brought may fill it to
 
 
@@ -98,7 +100,7 @@ class Recaller:
                 # What the thread began with left the view with the messages it stood before.
                 opening = compacted or session.first_request is request
                 lines = yield from self._known(call, call.user_id, request, opening=opening)
-                known = [line for line in lines if line not in shown]
+                known = [line for line in lines if one_line(line) not in shown]
             code = yield from self._code(call, session, request, prepared)
             if not len(hidden) and not known and not code:
                 session.recalled_for = request.seq
@@ -239,6 +241,7 @@ class Recaller:
             within=Composed([SQL("%(out_of_view)s::int8multirange @> u.ref")]),
             params={"out_of_view": multirange(hidden)},
             touch=False,
+            patience=_PATIENCE,
         )
         found = yield from self.recalling.search(request)
         best = max((hit.score for hit in found.hits), default=0.0)
@@ -270,15 +273,18 @@ def keep_brought(location: Location, seq: int, body: str) -> Operation[None]:
 
 
 def _shown_beside(session: Session, seq: int) -> str:
-    """Return what the view shows of what it hides: quoted at its head, or brought before."""
+    """Return what the view shows of what it hides: quoted at its head, or brought before.
+
+    In one line, as a summary quotes: white space tells no two texts apart.
+    """
     brought = (m.text for n, m in session.brought_in_view.items() if n != seq)
-    return "\n".join([session.cut.head if session.cut else "", *brought])
+    return one_line("\n".join([session.cut.head if session.cut else "", *brought]))
 
 
 def _stands_in(shown: str, hit: Hit, line: str) -> bool:
     """Tell whether what was found stands in a text word for word, with its entry."""
-    quoted = hit.text.strip() in shown and re.search(rf"#{hit.entry_id}\b", shown)
-    return bool(quoted) or line in shown
+    quoted = one_line(hit.text) in shown and re.search(rf"#{hit.entry_id}\b", shown)
+    return bool(quoted) or one_line(line) in shown
 
 
 def _fitting(told: Sequence[tuple[Hit, str]], room: int) -> list[tuple[Hit, str]]:

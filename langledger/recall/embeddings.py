@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langledger.arguments import shown
 from langledger.errors import ConfigurationError, EmbeddingError, MissingDependencyError
+from langledger.recall.patience import Patience
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -115,17 +116,32 @@ class Embedder:
         self.batch_size = int(getattr(model, "batch_size", 0)) or 20
         self._questions: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
+        self._patience = Patience(self.name)
 
-    def question(self, text: str) -> Vector:
+    def question(self, text: str, *, seconds: float | None = None) -> Vector:
         """Return a question's vector.
 
+        Args:
+            text: The question.
+            seconds: Longest wait; None for as long as it takes. A model of this module hangs on
+                nobody, and its first question loads it: that is always waited for.
+
         Raises:
-            EmbeddingError: The model failed, or gave no vector of numbers.
+            EmbeddingError: The model failed, gave no vector of numbers, or no answer in time.
         """
         with self._lock:
             if text in self._questions:
                 self._questions.move_to_end(text)
                 return self._questions[text]
+        if seconds is None or isinstance(self._model, (LocalModel, SentenceEncoderModel)):
+            return self._asked(text)
+        return self._patience.call(lambda: self._asked(text), seconds)
+
+    def close(self) -> None:
+        """Wait a moment for questions under way."""
+        self._patience.close()
+
+    def _asked(self, text: str) -> Vector:
         try:
             vector = _checked(self._model.embed_query(text[:_LONGEST]))
         except (MissingDependencyError, EmbeddingError):

@@ -269,6 +269,8 @@ class Recall:
     def close(self) -> None:
         """End the background work; what is left is done next time. Plain function."""
         self._worker.close()
+        if self._embedder is not None:
+            self._embedder.close()
 
     def _near(self, request: SearchRequest) -> Operation[tuple[Near | None, str | None]]:
         """Return the question's vector, or why there is none though there is a model."""
@@ -280,7 +282,7 @@ class Recall:
         if model is None:
             return None, None
         try:
-            vector = yield from call(lambda: embedder.question(text))
+            vector = yield from call(lambda: embedder.question(text, seconds=request.patience))
         except (EmbeddingError, MissingDependencyError) as error:
             logger.warning("searching without vectors: %s", error)
             return None, f"searched without vectors: {error}"

@@ -96,6 +96,7 @@ class SearchRequest:
         within: A condition on the unit ``u`` (``u.tenant, u.space, u.ref, u.part``) that holds
             for all that is found.
         params: Parameters of ``within``.
+        patience: Seconds that the question's vector is waited for; then words must do.
     """
 
     query: str
@@ -109,6 +110,7 @@ class SearchRequest:
     touch: bool = True
     within: Composed | None = None
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    patience: float = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

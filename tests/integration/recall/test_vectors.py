@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import Any
 
@@ -12,7 +13,7 @@ from langchain_core.messages import HumanMessage
 from langledger import AsyncLedger, Ledger
 from langledger.entries.log import thread_key
 from langledger.errors import EmbeddingError
-from langledger.operations import Batch, Query, run
+from langledger.operations import Batch, Query, arun, run
 from langledger.recall import SearchRequest, Text, space_of
 from langledger.recall.worker import Worker
 from tests.support.words import Words
@@ -104,6 +105,35 @@ def test_a_failing_model_leaves_the_words(dsn: str) -> None:
         assert found.hits[0].text == "we eat cake"
         assert "searched without vectors" in found.gate.reasons[-1]
         assert "out of memory" in found.gate.reasons[-1]
+
+
+async def test_a_model_that_hangs_is_waited_for_once(dsn: str) -> None:
+    answers = threading.Event()
+
+    class Hanging(Words):
+        asked = 0
+
+        def embed_query(self, text: str) -> list[float]:
+            self.asked += 1
+            answers.wait()
+            return super().embed_query(text)
+
+    model = Hanging()
+    with Ledger.from_conn_string(dsn, embeddings=model) as ledger:
+        fill(ledger)
+        ledger.flush()
+        async with AsyncLedger.from_conn_string(dsn, embeddings=model) as other:
+            for why in ("no answer from words in 0.05 s", "words did not answer lately"):
+                request = SearchRequest(query="cake", patience=0.05)
+                found = [
+                    run(ledger.recalling.search(request), ledger.executor),
+                    await arun(other.recalling.search(request), other.executor),
+                ]
+                assert {one.hits[0].text for one in found} == {"we eat cake"}
+                assert all(f"without vectors: {why}" in one.gate.reasons[-1] for one in found)
+        answers.set()
+    assert model.asked == 2  # once by each ledger
+    _until(lambda: "langledger-question" not in {one.name for one in threading.enumerate()})
 
 
 def test_another_dimension_under_the_same_name_is_an_error_with_both(dsn: str) -> None:
