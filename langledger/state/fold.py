@@ -39,6 +39,7 @@ from langledger.state.records import (
 )
 from langledger.state.results import Verdict, judge, opened_file
 from langledger.state.runs import CommandRuns, running_commands
+from langledger.state.spellings import MAX_RANGES, merge_spellings
 from langledger.state.statements.book import StatementBook
 from langledger.state.statements.proposal import Said
 from langledger.state.steplist import StepList
@@ -53,7 +54,6 @@ MAX_COMMANDS = 100
 """Distinct shell commands kept of each kind; of those that tell little, a third."""
 
 MAX_READS = 500
-MAX_RANGES = 12
 
 _SHELL_WAS_RESET = "Shell cwd was reset to"
 
@@ -281,8 +281,12 @@ class StateFold:
             self._state.shell_position = call.position
 
     def _prune(self) -> None:
-        """Drop the oldest of what is capped; done between turns, so that order cannot matter."""
+        """Merge names of one file and drop the oldest of what is capped.
+
+        Done between turns, so that the order of results cannot matter.
+        """
         state = self._state
+        merge_spellings(state)
         del state.pending[:-MAX_PENDING]
         StepList(state).prune()
         _drop_oldest(state.commands)

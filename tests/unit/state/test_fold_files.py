@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 
 from tests.unit.state.folding import CWD, SUCCESS, after, call, done, result, run
 
@@ -184,3 +185,30 @@ def test_without_a_directory_given_paths_start_where_the_first_shell_call_runs()
 def test_a_directory_of_temporary_files_is_no_project():
     made = call("shell", {"command": "echo x > a", "workdir": "/tmp"})
     assert done(run(made, result(""), cwd=None)) == [("/tmp/a", "write")]
+
+
+def test_a_file_under_two_spellings_is_one_where_the_directory_is_not_known():
+    edit = {"old_string": "x", "new_string": "y"}
+    root = "/home/me/tool"
+    paths = (f"{root}/pkg/a.go", f"{root}/main.go", f"{root}/docs/README.md", "README.md")
+    paths = (*paths, f"{root}/x/b/c.go", f"{root}/y/b/c.go")
+    messages = [
+        m
+        for n, path in enumerate(paths)
+        for m in (
+            call("Edit", {"file_path": path, **edit}, f"c{n}"),
+            result(SUCCESS, f"c{n}"),
+        )
+    ]
+    state = run(
+        *messages,
+        call("Bash", {"command": "gofmt -w pkg/a.go main.go b/c.go"}),
+        result(""),
+        call("Read", {"file_path": "pkg/a.go"}),
+        result("package a"),
+        AIMessage("Done."),
+        cwd=None,
+    )
+    assert set(state.files_touched) == {*paths, "b/c.go"}
+    assert [len(state.files_touched[p].actions) for p in paths] == [2, 2, 1, 1, 1, 1]
+    assert list(state.files_read) == [f"{root}/pkg/a.go"]
