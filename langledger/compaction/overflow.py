@@ -26,14 +26,18 @@ _SAID = re.compile(
     r"|exceeds? (?:the |this |its )?(?:model'?s? |maximum |available )*context"
     r"|(?:input|prompt|request|conversation) (?:is|was) too (?:long|large) "
     r"|(?:input|prompt|request) is too (?:long|large)\b"
-    r"|input token count\b.*exceeds|too many (?:total )?input tokens|number of input tokens exceeds"
+    r"|(?:input|prompt) token count\b.*exceeds|too many (?:total )?input tokens"
+    r"|number of input tokens (?:\d+ )?(?:cannot )?exceed"
+    r"|inputs?.? must have less than \d+ tokens|context (?:the )?overflows"
     r"|input length and .?max_tokens.? exceed|exceed(?:s|ed)? (?:the )?context (?:limit|window)"
     r"|context window exceeds|inputs?.? tokens \+ .?max_new_tokens.? must be"
     r"|too large for model with \d+ maximum context|range of input length should be"
     r"|exceeded model token limit|prompt exceeds max(?:imum)? length"
-    r"|tokens in the prompt exceeds|greater than the context length"
-    r"|reduce the length of the (?:messages|prompt|input)",
-    re.DOTALL,
+    r"|tokens in the prompt (?:cannot )?exceed|greater than the context length"
+    r"|reduce the length of the (?:messages|prompt|input)"
+    r"|超[过出][^。\n]{0,12}上下文|(?:prompt|提示词|上下文) ?(?:长度)?超[长过出]"
+    r"|code['\"]: ?['\"]?1261\b|^1261$",  # Zhipu's, in a client's text and as its error's code
+    re.DOTALL | re.MULTILINE,
 )
 # Another reason than size, whatever the text says: credentials, missing things, rates.
 _OTHER_STATUS = frozenset({401, 402, 403, 404, 408, 409, 429})
@@ -45,29 +49,49 @@ _NUMBER = r"(\d[\d,_]*)"
 _LIMITS = [
     re.compile(text.replace("N", _NUMBER))
     for text in (
-        r"(?:context|prompt|model) length (?:is|of) (?:only )?N",
+        r"(?:context|prompt|model) length(?: is| of|:) (?:only )?N",
         r"> N maximum",
-        r"tokens allowed \(N\)",
+        r"tokens allowed \(?N",
         r"context (?:size|length) \(N",
         r"n_ctx['\"]?: ?N",
         r"with N maximum context",
         r"must be <= N",
         r"token limit: ?N",
         r"length should be \[\d+, N\]",
+        r"max input tokens: N",
+        r"must have less than N tokens",
+        r"cannot exceed N",
+        r"(?:exceeds? the|configured) limit of N",
+        r"while limit is N",
+        r"total tokens limit N",
     )
 ]
 _REQUESTED = [
     re.compile(text.replace("N", _NUMBER))
     for text in (
         r"(?:requested|resulted in|contains|request has|given:?) (?:about )?N(?: input)? tokens",
-        r"N tokens > ",
-        r"input token count \(N\)",
+        r"too long: N",
+        r"(?:input|prompt) token count(?: of|:)? \(?N",
         r"(?:request|input|prompt) \((?:length )?N",
         r"n_prompt_tokens['\"]?: ?N",
         r"\(requested: N\)",
+        r"tokens\. given: N",
+        r"received N",
+        r"number of input tokens N",
+        r"keep the first N tokens",
+        r"current length is N",
     )
 ]
-_SUM = re.compile(rf"{_NUMBER} \+ {_NUMBER} > {_NUMBER}")
+# Input and output together against the window: what the output takes is not the input's.
+_SHARED = [
+    re.compile(re.sub(r"\b(ASKED|OUTPUT|WINDOW|TOTAL)\b", r"(?P<\1>\\d[\\d,_]*)", text), re.DOTALL)
+    for text in (
+        r"ASKED \+ OUTPUT > WINDOW",
+        r"OUTPUT > WINDOW - ASKED",
+        r"must be <= WINDOW\b.{1,3}given: ASKED .inputs. tokens and OUTPUT\b",
+        r"length is WINDOW tokens.{1,40}requested \D{0,6}TOTAL [^)]+? OUTPUT \w+ the (?:comp|out)",
+    )
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +182,18 @@ def _status(error: BaseException) -> int | None:
 
 
 def _told(text: str) -> Overflow:
-    if together := _SUM.search(text):  # input and output against the window
-        asked, output, window = map(_whole, together.groups())
-        return Overflow(max(window - output, 1), asked, window)
+    if together := next((m for p in _SHARED if (m := p.search(text))), None):
+        return _input_share({name: _whole(digits) for name, digits in together.groupdict().items()})
     limit = next((_whole(m[1]) for p in _LIMITS if (m := p.search(text))), None)
     requested = next((_whole(m[1]) for p in _REQUESTED if (m := p.search(text))), None)
     return Overflow(limit or None, requested or None, limit or None)
+
+
+def _input_share(told: Mapping[str, int]) -> Overflow:
+    """Return what is left to the input where the output was asked for with it."""
+    output, window = told["OUTPUT"], told["WINDOW"]
+    asked = told["ASKED"] if "ASKED" in told else told["TOTAL"] - output
+    return Overflow(max(window - output, 1), max(asked, 0) or None, window)
 
 
 def _whole(digits: str) -> int:

@@ -79,13 +79,28 @@ REFUSALS = {
         Overflow(8, 9, 8),
     ),
     "bedrock count": (ClientError("too many total input tokens", 400), Overflow()),
+    "bedrock counts": (
+        ClientError(
+            "Too many input tokens. Max input tokens: 8192, request input token count: 12000", 400
+        ),
+        Overflow(8192, 12_000, 8192),
+    ),
     "vllm": (
         StatusError(
             "This model's maximum context length is 4096 tokens. However, you requested 5000 "
             "tokens (4500 in the messages, 500 in the completion).",
             400,
         ),
-        Overflow(4096, 5000, 4096),
+        Overflow(3596, 4500, 4096),
+    ),
+    "vllm output": (
+        StatusError(
+            "'max_tokens' or 'max_completion_tokens' is too large: 2048. This model's maximum "
+            "context length is 4096 tokens and your request has 3000 input tokens "
+            "(2048 > 4096 - 3000).",
+            400,
+        ),
+        Overflow(2048, 3000, 4096),
     ),
     "vllm engine": (
         ValueError(
@@ -103,8 +118,8 @@ REFUSALS = {
     ),
     "llama.cpp through openai": (
         StatusError(
-            "Error code: 400 - {'error': {'code': 400, 'message': 'the request exceeds the available "
-            "context size, try increasing it', 'type': 'exceed_context_size_error', "
+            "Error code: 400 - {'error': {'code': 400, 'message': 'the request exceeds the "
+            "available context size, try increasing it', 'type': 'exceed_context_size_error', "
             "'n_prompt_tokens': 5000, 'n_ctx': 4096}}",
             400,
         ),
@@ -131,9 +146,17 @@ REFUSALS = {
     ),
     "tgi": (
         StatusError(
-            "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens", 422
+            "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and "
+            "512 `max_new_tokens`",
+            422,
         ),
-        Overflow(4096, None, 4096),
+        Overflow(3584, 5000, 4096),
+    ),
+    "tgi, input": (
+        StatusError(
+            "Input validation error: `inputs` must have less than 8192 tokens. Given: 9000", 422
+        ),
+        Overflow(8192, 9000, 8192),
     ),
     "sglang": (
         ValueError(
@@ -148,6 +171,62 @@ REFUSALS = {
     "moonshot": (
         StatusError("Your request exceeded model token limit: 8192 (requested: 9500)", 400),
         Overflow(8192, 9500, 8192),
+    ),
+    "qwen, chinese": (StatusError("输入的长度超过了模型的最大上下文长度", 400), Overflow()),
+    "zhipu": (
+        StatusError(
+            "Error code: 400 - {'error': {'code': '1261', 'message': 'Prompt 超长'}}", 400
+        ),
+        Overflow(),
+    ),
+    "zhipu code alone": (of_openai("Bad request.", "1261"), Overflow()),
+    "cohere": (
+        StatusError(
+            "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received "
+            "5000",
+            400,
+        ),
+        Overflow(4081, 5000, 4081),
+    ),
+    "github": (
+        StatusError("prompt token count of 150000 exceeds the limit of 128000", 400),
+        Overflow(128_000, 150_000, 128_000),
+    ),
+    "watsonx": (
+        StatusError(
+            "Invalid input argument for Model 'x': the number of input tokens 9000 cannot exceed "
+            "the total tokens limit 8192 for this model",
+            400,
+        ),
+        Overflow(8192, 9000, 8192),
+    ),
+    "lm studio": (
+        StatusError(
+            "Trying to keep the first 9000 tokens when context the overflows. However, the model "
+            "is loaded with context length of only 4096 tokens, which is not enough.",
+            400,
+        ),
+        Overflow(4096, 9000, 4096),
+    ),
+    "cerebras": (
+        StatusError(
+            "Please reduce the length of the messages or completion. Current length is 9034 while "
+            "limit is 8192",
+            400,
+        ),
+        Overflow(8192, 9034, 8192),
+    ),
+    "azure": (
+        of_openai(
+            "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in "
+            "300000 tokens.",
+            "context_length_exceeded",
+        ),
+        Overflow(272_000, 300_000, 272_000),
+    ),
+    "fireworks": (
+        StatusError("The prompt is too long: 140000, model maximum context length: 131071", 400),
+        Overflow(131_071, 140_000, 131_071),
     ),
     "langchain, typed": (ContextOverflowError("whatever it says"), Overflow()),
 }  # fmt: skip
@@ -184,6 +263,9 @@ def test_so_is_one_that_another_error_wraps(name: str) -> None:
         ValueError("unknown parameter 'context_length' of the tool"),
         ValueError("the image is too large: 9000 pixels"),
         ValueError("file name too long"),
+        ValueError("文件名超过了最大长度"),
+        StatusError("max_tokens: 99999 > 8192, the maximum number of output tokens", 400),
+        StatusError("messages: must have less than 100 items. Given: 120", 400),
         KeyError("context"),
         NothingToShrinkError("the call exceeds the context window"),
         TimeoutError(),
