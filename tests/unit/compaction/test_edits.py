@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from langledger.compaction.edits import Edits
 from langledger.entries.ranges import Ranges
+from langledger.state.render import BRIDGE, SCRATCH
 
 SHOWN = "Files:\n- a.py: edited\n- b.py: created\nLast action: make test -> ok"
 LINES = st.lists(st.text("ab c#", min_size=1, max_size=6).filter(str.strip), max_size=6)
@@ -42,15 +44,50 @@ def test_a_second_edit_takes_back_the_first() -> None:
 
 
 def test_edits_are_kept_as_json() -> None:
-    edits = Edits().with_summary("mine", Ranges.of([1, 2, 5])).with_state("a\nb", "b\nc")
+    edits = Edits().with_summary("mine", Ranges.of([1, 2, 5])).with_state("a\nb\n## x\nd", "b\nc")
+    assert edits.sections == ("## x",)
     assert Edits.load(json.loads(json.dumps(edits.dump()))) == edits
     assert Edits.load(None) == Edits()
     assert not Edits()
     assert edits
 
 
+def rendered(*files: str, last: str = "make", scratch: str = "") -> str:
+    apart = [f"{SCRATCH} (1):", scratch] if scratch else []
+    heading = f"## Files already changed ({len(files)})"
+    return "\n".join([heading, *files, *apart, BRIDGE, "", "## Last action", last])
+
+
+def test_a_section_taken_out_stays_out_whatever_it_would_say() -> None:
+    shown = rendered("- a.py", last="make -> ok")
+    without = shown.partition("\n\n## Last")[0]
+    edits = Edits().with_state(shown, without)
+    assert edits.on_state(shown) == without
+    later = edits.on_state(rendered("- a.py", "- b.py", last="ls -> ok"))
+    assert later.splitlines() == ["## Files already changed (2)", "- a.py", "- b.py", BRIDGE]
+    assert edits.with_state(edits.on_state(shown), shown).on_state(shown) == shown
+
+
+@pytest.mark.parametrize("heading", ["## Files already changed (1)", ""])
+def test_a_heading_goes_only_with_what_is_under_it(heading: str) -> None:
+    shown = rendered("- a.py", scratch="- /tmp/x")
+    left = shown.replace("## Files already changed (1)", heading).replace("- /tmp/x\n", "")
+    edits = Edits().with_state(shown, left.replace(f"{SCRATCH} (1):\n", "").replace(BRIDGE, ""))
+    assert edits.on_state(shown) == rendered("- a.py")
+    assert edits.on_state(rendered("- b.py", scratch="- /tmp/y")) == rendered(
+        "- b.py", scratch="- /tmp/y"
+    )
+    none = Edits().with_state(shown, shown.replace("- a.py\n", "").replace("- /tmp/x\n", ""))
+    assert none.on_state(shown) == "## Last action\nmake"
+    assert none.on_state(rendered("- b.py")) == rendered("- b.py")
+
+
 @given(shown=LINES, left=LINES)
 def test_the_same_state_is_shown_as_the_person_left_it(shown: list[str], left: list[str]) -> None:
     edits = Edits().with_state("\n".join(shown), "\n".join(left))
-    after = {line.strip() for line in edits.on_state("\n".join(shown)).splitlines()}
-    assert after - {"Corrected by a person:"} == {line.strip() for line in left}
+    after = content(edits.on_state("\n".join(shown)).splitlines())
+    assert after - {"Corrected by a person:"} == content(left)
+
+
+def content(lines: list[str]) -> set[str]:
+    return {line.strip() for line in lines if not line.strip().startswith("## ")}
