@@ -16,9 +16,10 @@ from psycopg.sql import SQL
 
 from langledger.arguments import check_whole
 from langledger.entries.codec import storable
-from langledger.errors import ConfigurationError
+from langledger.errors import ConfigurationError, EmbeddingError
 from langledger.operations import Operation, call
 from langledger.recall.analysis import analyse
+from langledger.recall.embeddings import usable
 from langledger.recall.units import split
 
 __all__ = ["Indexing", "Unit", "query_terms"]
@@ -133,26 +134,19 @@ class Indexing:
         model = self.embeddings
         if model is None or not chosen:
             return
-        texts = [unit.text for unit in chosen]
         try:
-            vectors = yield from call(
-                lambda: model.embed_documents(texts), lambda: model.aembed_documents(texts)
-            )
+            vectors = yield from _asked(model, [unit.text for unit in chosen])
         except Exception as error:  # noqa: BLE001 - any provider's; the items must be kept
-            logger.warning(
-                "%d texts are stored without vectors and found by their words alone until "
-                "reindex(): the embedding failed: %s",
-                len(texts),
-                error,
-            )
+            _warn_of_kept(len(chosen), error)
             return
-        if len(vectors) != len(chosen):
-            raise ConfigurationError(
-                f"{self.model} gave {len(vectors)} vectors for {len(chosen)} texts: it must "
-                "give one for each"
-            )
+        faults: list[EmbeddingError] = []
         for unit, vector in zip(chosen, vectors, strict=True):
-            unit.vector = self._checked(vector)
+            try:
+                unit.vector = self._checked(vector)
+            except EmbeddingError as error:
+                faults.append(error)
+        if faults:
+            _warn_of_kept(len(faults), faults[0])
 
     def embed_query(self, query: str) -> Operation[HalfVector | None]:
         """Return the vector of a question, None where there is no model or it failed."""
@@ -164,10 +158,12 @@ class Indexing:
             vector = yield from call(
                 lambda: model.embed_query(text), lambda: model.aembed_query(text)
             )
+            return self._checked(vector)
+        except ConfigurationError:
+            raise
         except Exception as error:  # noqa: BLE001 - any provider's; words find something still
             logger.warning("searching by words alone: the question's embedding failed: %s", error)
             return None
-        return self._checked(vector)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -189,12 +185,31 @@ class Indexing:
         )
 
     def _checked(self, vector: Sequence[float]) -> HalfVector:
+        vector = usable(vector)
         if self.dims is not None and len(vector) != self.dims:
             raise ConfigurationError(
                 f"{self.model} gives vectors of {len(vector)} numbers, and the index says dims="
                 f"{self.dims}: set dims to {len(vector)}, or use the model it was set for"
             )
-        return HalfVector(list(vector))
+        return HalfVector(vector)
+
+
+def _asked(model: Embeddings, texts: list[str]) -> Operation[Sequence[Sequence[float]]]:
+    vectors = yield from call(
+        lambda: model.embed_documents(texts), lambda: model.aembed_documents(texts)
+    )
+    if len(vectors) != len(texts):
+        raise EmbeddingError(f"the model gave {len(vectors)} vectors for {len(texts)} texts")
+    return vectors
+
+
+def _warn_of_kept(texts: int, error: Exception) -> None:
+    logger.warning(
+        "%d texts are stored without vectors and found by their words alone until reindex(): the "
+        "embedding failed: %s",
+        texts,
+        error,
+    )
 
 
 def query_terms(query: str) -> list[str]:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("langledger.recall")
 
-__all__ = ["Embedder", "LocalModel", "SentenceEncoderModel", "Vector", "resolve"]
+__all__ = ["Embedder", "LocalModel", "SentenceEncoderModel", "Vector", "resolve", "usable"]
 
 _KEPT = 512  # questions
+_HALFVEC_MAX = 65504.0
 _LONGEST = 8000  # characters of a text; no model of those named reads more
 
 Vector = list[float]
@@ -223,11 +224,24 @@ def _name_of(model: object) -> str:
     return f"{name}:{dimensions}" if isinstance(dimensions, int) else name
 
 
-def _checked(vector: Sequence[float]) -> Vector:
-    numbers = [float(number) for number in vector]
-    total = sum(number * number for number in numbers)
-    if not numbers or not 0 < total < float("inf"):
+def usable(vector: Sequence[float]) -> Vector:
+    """Return a vector that can be stored and compared, as floats.
+
+    Raises:
+        EmbeddingError: It is none: empty, all zero, or with what pgvector's halfvec cannot hold.
+    """
+    try:
+        numbers = [float(number) for number in vector]
+    except (TypeError, ValueError) as error:
+        raise EmbeddingError("the model gave a vector of something else than numbers") from error
+    largest = max(map(abs, numbers), default=0.0)
+    if not largest or not all(abs(number) <= _HALFVEC_MAX for number in numbers):
         raise EmbeddingError("the model gave an empty, zero or endless vector")
+    return numbers
+
+
+def _checked(vector: Sequence[float]) -> Vector:
+    numbers = usable(vector)
     if len(numbers) > 4000:
         raise EmbeddingError(f"vectors of {len(numbers)} numbers cannot be indexed: at most 4,000")
     return numbers

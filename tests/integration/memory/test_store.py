@@ -155,6 +155,27 @@ def test_a_model_that_fails_costs_no_item(vectors: LedgerStore, model: Counting)
     assert keys(vectors.search(("p",), query="illgb")) == ["k"]
 
 
+@pytest.mark.parametrize("bad", [[float("nan")] * 26, [0.0] * 26, [1e9] * 26, ["x"] * 26, None])
+def test_a_model_that_gives_no_vectors_loses_nothing(
+    bad: Any, vectors: LedgerStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Sick(Counting):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [bad] * len(texts) if bad else []
+
+        def embed_query(self, text: str) -> list[float]:
+            return bad
+
+    index = {"dims": 26, "embed": Sick(), "fields": ["text"]}
+    sick = LedgerStore(vectors._executor, tenant="acme", index=index)
+    sick.put(("p",), "k", {"text": "the billing gateway"})
+    assert keys(sick.search(("p",), query="billing")) == ["k"]
+    assert "stored without vectors" in caplog.text
+    assert "searching by words alone" in caplog.text
+    assert vectors.reindex() == 1
+    assert keys(vectors.search(("p",), query="illgb")) == ["k"]
+
+
 def test_vectors_of_two_models_are_never_compared(vectors: LedgerStore, database: Database) -> None:
     vectors.put(("p",), "k", {"text": "the billing gateway"})
     other = LedgerStore(
