@@ -58,8 +58,10 @@ _RESULT = re.compile(
 )
 _COMMITTED = re.compile(r"^\[[\w./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] ", re.MULTILINE)
 _CREATED = re.compile(r"^\s*https?://\S{8,}\s*$")  # the address of what a command has created
-_EXIT_ALONE = re.compile(
-    r"^\W*(?:exit(?:ed)?|return ?code|command finished)\D*\d+\D*$", re.IGNORECASE
+_EXIT_ALONE = re.compile(  # the same of any command that failed
+    r"^\W*(?:(?:command|process|script) )?(?:exit(?:ed)?|return ?code|finished|failed)\b"
+    r"(?:\D*\d+\D*)?$",
+    re.IGNORECASE,
 )
 _COMMIT = re.compile(
     r"git commit\b.*?\s-[a-zA-Z]*m\s*"
@@ -202,7 +204,7 @@ def read_result(found: Found, seq: int, message: ToolMessage, call: Call | None)
     if failed and not keys:
         line = next(_tool_lines(message), "failed" if call.subject else "")
         finding = Finding(Section.ERRORS, [seq], _label(call), line, 2.0, call.run, late=1.0)
-        keys = [found.add(finding, key=signature(line))]
+        keys = [found.add(finding, key=_key(line, call))]
     if call.run and not _STILL_RUNS.search(readable_text(message)[:2_000]):
         whole = len(keys) < _MOST_PER_RESULT and not _CUT.search(call.subject)
         clean = any(found.says_good(key) for key in keys)
@@ -216,11 +218,11 @@ def _read_commits(found: Found, message: ToolMessage, call: Call) -> None:
     if not call.commits:
         return
     text = readable_text(message)
-    verdict = judge(
+    verdict = judge(  # noqa: S604 - shell says what the text is of; nothing is run
         text,
         failed=message.status == "error",
         reviewed=reviewed(message),
-        shell=True,  # noqa: S604 - of what the result is; nothing is run
+        shell=True,
         kind="commit",
         masked=_CUT.search(call.subject) is not None,
         recorded=message.additional_kwargs.get("exit_code"),
@@ -234,6 +236,7 @@ def _read_commits(found: Found, message: ToolMessage, call: Call) -> None:
 
 def _read_lines(found: Found, seq: int, message: ToolMessage, call: Call) -> list[Key]:
     keys: list[Key] = []
+    alone: list[tuple[Finding, str]] = []
     taken = 0
     for line in _tool_lines(message):
         if passed := _TEST_PASSED.search(line):
@@ -241,10 +244,14 @@ def _read_lines(found: Found, seq: int, message: ToolMessage, call: Call) -> lis
         if taken == _MOST_PER_RESULT:
             continue
         finding, key = _read_line(seq, line, call)
-        if finding is not None:
+        if finding is not None and _EXIT_ALONE.search(line):
+            alone[:] = [(finding, key)]
+        elif finding is not None:
             taken += 1
             place = found.add(finding, key=key)
             keys += [place] if key else []
+    if not any(section is Section.ERRORS for section, _ in keys):  # else that says why
+        keys += [found.add(finding, key=key) for finding, key in alone]
     return keys
 
 
@@ -266,7 +273,14 @@ def _read_line(seq: int, line: str, call: Call) -> tuple[Finding | None, str]:
     test = _TEST_FAILED.search(line)
     score = _LOW if low else 2.5 if test else 2.0  # which test failed tells more than how
     finding = Finding(Section.ERRORS, [seq], _label(call), line, score, call.run, late=1.0)
-    return finding, _first(test) if test else signature(line)
+    return finding, _first(test) if test else _key(line, call)
+
+
+def _key(line: str, call: Call) -> str:
+    """Return what the same failure has in common, whichever command shows it."""
+    if _EXIT_ALONE.search(line):
+        return f"{signature(line)} of {call.run or call.name}"
+    return signature(line)
 
 
 def _first(match: re.Match[str]) -> str:

@@ -143,6 +143,21 @@ def test_errors_are_counted_once_by_what_they_have_in_common():
     assert "(4 times) [#3, #7, #9]" in text
 
 
+def test_an_exit_code_is_told_of_the_command_that_had_it():
+    text = summary(
+        call("bash", "1", command="make docs"),
+        result("Command exited with code 2", "1", failed=True),
+        call("bash", "2", command="make site"),
+        result("Command exited with code 2", "2", failed=True),
+        call("bash", "3", command="make site"),
+        result("Command exited with code 2", "3", failed=True),
+        call("bash", "4", command="make app"),
+        result("error: no rule to make app\n\nCommand exited with code 2", "4", failed=True),
+    )
+    assert "Output of bash `make site`: Command exited with code 2 (2 times) [#4, #6]" in text
+    assert "Output of bash `make app`: error: no rule to make app [#8]" in text
+
+
 def test_the_last_test_result_stands():
     text = summary(
         call("bash", "1", command="pytest -q"),
