@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from langledger.state.argv import operands, option_values
 from langledger.state.records import CommandKind
 from langledger.state.shell import Event
 
@@ -74,6 +75,46 @@ _GIT_LOOKS = re.compile(
     r"git (?:-\S+ \S+ )*(?:add|status|diff|log|show|branch|blame|grep|ls-files|ls-tree|rev-parse"
     r"|remote|describe|reflog|merge-base|cat-file|shortlog|config --get|stash list)\b"
 )
+_GH_LOOKS = frozenset(("view", "list", "ls", "status", "diff", "checks", "watch"))
+_GH_SENDS = re.compile(r"-[fF]|--(?:raw-)?field|--input")
+_SHOWS = re.compile(
+    r"(?:docker|podman)(?: compose| container| image)? (?:ps|ls|images|logs|inspect|port|top)\b"
+    r"|kubectl (?:-n \S+ )?(?:get|describe|logs|top)\b"
+    r"|pip3? (?:list|show|freeze|index)\b|(?:npm|pnpm|yarn) (?:ls|list|view|outdated|why)\b"
+    r"|systemctl (?:status|is-active|list-units)\b|journalctl\b"
+)
+_DATABASES = frozenset(("sqlite3", "duckdb", "psql", "mysql", "mariadb"))
+_ASKS = re.compile(
+    r"\s*(?:(?:select|show|describe|explain(?! analyze))\b|pragma [^=]*\Z"
+    r"|with\b(?!.*\b(?:insert|update|delete)\b)|\.(?:tables|schema|indexes|headers?|mode)\b"
+    r"|\\[dl]|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _only_looks(words: Sequence[str]) -> bool:
+    """Whether a program that can also change things was only asked."""
+    program, arguments = words[0], words[1:]
+    if program in ("gh", "glab"):
+        return _asks_forge(arguments)
+    if program in _DATABASES:
+        told = option_values(arguments, "-c", "-e", "--command", "--execute")
+        told = told or operands(arguments, valued=("-cmd", "-separator"))[1:]
+        return bool(told) and all(_ASKS.match(s) for text in told for s in text.split(";"))
+    line = " ".join(words)
+    return bool(_GIT_LOOKS.match(line) or _SHOWS.match(line))
+
+
+def _asks_forge(arguments: Sequence[str]) -> bool:
+    commands = operands(arguments, valued=("-R", "--repo", "--hostname", "-q", "--jq", "-H"))
+    if commands[:1] != ["api"]:
+        return commands[:1] in (["search"], ["status"]) or bool(_GH_LOOKS & {*commands[1:2]})
+    methods = option_values(arguments, "-X", "--method")
+    methods += [a[2:] for a in arguments if re.match(r"-X\w", a)]
+    methods += [a.partition("=")[2] for a in arguments if a.startswith("--method=")]
+    if methods:
+        return {method.upper() for method in methods} == {"GET"}
+    return not any(_GH_SENDS.match(argument) for argument in arguments)
 
 
 def command_kind(invocations: Sequence[Sequence[str]], *, changes: bool) -> CommandKind:
@@ -91,7 +132,7 @@ def command_kind(invocations: Sequence[Sequence[str]], *, changes: bool) -> Comm
     for kind, pattern in _KINDS:
         if any(pattern.match(line) for line in lines):
             return kind
-    programs = {line.split(" ", 1)[0] for line in lines if not _GIT_LOOKS.match(line)}
+    programs = {words[0] for words in invocations if words and not _only_looks(words)}
     if programs <= _LOOKS and not changes:
         return "inspect"
     return "edit" if programs <= _FILE_TOOLS else "other"

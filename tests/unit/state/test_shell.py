@@ -186,6 +186,27 @@ def test_endless_nonsense_ends(text: str):
     scan(text * 200_000)  # quadratic time or deep recursion would not come back
 
 
+@pytest.mark.parametrize(
+    ("script", "kind"),
+    [
+        ("gh api repos/a/b/pulls/2/comments --jq '.[] | .body' | head -5", "inspect"),
+        ("gh api --method GET search/issues -f q=x && gh -R a/b pr view 2", "inspect"),
+        ("gh run list; gh pr checks 2; gh pr diff", "inspect"),
+        ("gh api repos/a/b/issues -f title=x", "other"),
+        ("gh api -X DELETE repos/a/b && gh pr view", "other"),
+        ("gh api --method=POST x; gh api x --input f.json", "other"),
+        ("gh pr create --title view", "other"),
+        ("sqlite3 a.db 'SELECT 1; select 2'; sqlite3 -json a.db .schema", "inspect"),
+        ("sqlite3 a.db 'SELECT 1; DELETE FROM t'", "other"),
+        ("sqlite3 -cmd '.mode json' a.db 'drop table t'", "other"),
+        ("psql -h db -U me -c 'select 1' | cat && docker ps && kubectl -n x get pods", "inspect"),
+        ("psql -c 'with x as (select 1) delete from t'", "other"),
+    ],
+)
+def test_programs_that_can_change_things_may_only_look(script: str, kind: str):
+    assert shell_effects(script, known=Known({})).kind == kind
+
+
 def test_what_a_script_is_for():
     def kind(script: str) -> str:
         return shell_effects(script, known=Known({})).kind
