@@ -52,10 +52,19 @@ def _statements(old: WorkingState, new: WorkingState) -> Iterator[str]:
         for statement in new.statements(kind):
             known = before.pop(statement.id, None)
             if known is None:
-                yield f"+ {kind} {_told(statement)}"
+                yield f"+ {kind} {_told(statement)}{_no_longer(statement)}"
             elif changed := _changes(known, statement):
                 yield f"~ {kind} {_told(statement)} ({changed})"
         yield from (f"- {kind} {_told(statement)}" for statement in before.values())
+
+
+def _no_longer(statement: Statement) -> str:
+    """Return why a record that is new to the reader is not one to follow; empty where it is."""
+    status = "" if statement.status == "active" else statement.status
+    if statement.superseded_by:
+        status += f" by {statement.superseded_by}"
+    words = ", ".join(filter(None, (status, "archived" if statement.archived else "")))
+    return f" ({words})" if words else ""
 
 
 def _changes(old: Statement, new: Statement) -> str:
@@ -70,6 +79,8 @@ def _changes(old: Statement, new: Statement) -> str:
 
 def _commands(old: WorkingState, new: WorkingState) -> Iterator[str]:
     for name, command in new.commands.items():
+        if command.kind == "inspect":  # nothing changed
+            continue
         before = old.commands.get(name)
         if before is None or before.runs != command.runs:
             ended = {None: "", True: ": ok", False: ": failed"}[command.ok]

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from langledger.state.diff import state_diff
 from langledger.state.fold import StateFold
-from langledger.state.records import KINDS, WorkingState
+from langledger.state.records import KINDS, CommandKind, CommandRecord, Statement, WorkingState
 from tests.unit.state.folding import call, result, run
 
 WORK: list[BaseMessage] = [
@@ -183,6 +183,27 @@ def test_the_difference_of_two_states_names_what_changed():
     assert any(line.startswith("+ decision") and "8080" in line for line in lines)
     assert state_diff(before, before) == []
     assert any(line.startswith("- file login.py") for line in state_diff(before, WorkingState()))
+
+
+def test_the_difference_leaves_out_what_only_looked_and_marks_what_holds_no_longer():
+    kinds: dict[str, CommandKind] = {"ls": "inspect", "make": "build"}
+    state = WorkingState(
+        commands={
+            name: CommandRecord(command=name, kind=kind, ok=True, sources=(3,))
+            for name, kind in kinds.items()
+        },
+        decisions=[
+            Statement(id="d1", what="a", sources=(1,), status="superseded", superseded_by="d2"),
+            Statement(id="d2", what="b", sources=(2,)),
+            Statement(id="d3", what="c", sources=(2,), status="expired", archived=True),
+        ],
+    )
+    assert state_diff(WorkingState(), state) == [
+        "+ decision d1: a [#1] (superseded by d2)",
+        "+ decision d2: b [#2]",
+        "+ decision d3: c [#2] (expired, archived)",
+        "+ command make: ok [#3]",
+    ]
 
 
 def test_a_snapshot_is_not_changed_by_what_comes_later():
