@@ -25,6 +25,7 @@ __all__ = [
     "EMPTY_STATE",
     "OutputError",
     "echo",
+    "encodable",
     "escaped",
     "message_json",
     "one_line",
@@ -89,10 +90,14 @@ def escaped(text: str) -> str:
     return _CONTROLS.sub(_escape, text)
 
 
+def encodable(text: str, *, encoding: str = "utf-8") -> str:
+    r"""Return a text with escapes for what an encoding lacks, such as half a pair: ``\ud800``."""
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
 def _write(stream: TextIO, text: str) -> None:
-    encoding = stream.encoding or "utf-8"
     try:
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.write(encodable(text, encoding=stream.encoding or "utf-8") + "\n")
         stream.flush()
     except OSError as error:
         silence(stream)

@@ -89,7 +89,7 @@ class Spool:
         """Note what is given back after a compaction, and that a request is worked off."""
         path = self._folder / f"{request.session}.context"
         mine = path.with_suffix(".context.new")
-        mine.write_text(context, encoding="utf-8")
+        mine.write_text(context, encoding="utf-8", errors="backslashreplace")
         mine.replace(path)
         self._taken(request).unlink(missing_ok=True)
 
@@ -111,7 +111,7 @@ class Spool:
         path = self._folder / "log"
         if path.exists() and path.stat().st_size > _LONGEST_LOG:
             path.replace(path.with_suffix(".old"))
-        with path.open("a", encoding="utf-8") as log:
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as log:
             log.write(f"{time.strftime('%F %T')} {' '.join(text.split())}\n")
 
     def _taken(self, request: Request) -> Path:

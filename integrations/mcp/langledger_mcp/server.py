@@ -13,6 +13,7 @@ from pydantic import Field
 
 import langledger
 from langledger import Ledger
+from langledger.cli.output import encodable
 from langledger.errors import LangLedgerError
 from langledger.repository.tools import (
     READ_DESCRIPTION,
@@ -180,14 +181,18 @@ def _tool(server: MCPServer[Any], function: Callable[..., str], description: str
 
 
 def _refusing(function: Callable[P, str], refusal: type[Exception]) -> Callable[P, str]:
-    """Let the client read why something cannot be done; other errors it is told without details."""
+    """Let the client read why something cannot be done; other errors it is told without details.
+
+    Answers are made UTF-8: over what is none, such as a recorded half of a surrogate pair, the
+    SDK's writer would end, and with it the server. In JSON the escape means the same half.
+    """
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> str:
         try:
-            return function(*args, **kwargs)
+            return encodable(function(*args, **kwargs))
         except LangLedgerError as error:
-            raise refusal(str(error)) from error
+            raise refusal(encodable(str(error))) from error
 
     return called
 

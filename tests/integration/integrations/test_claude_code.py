@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
@@ -21,7 +22,7 @@ from langledger.errors import ConfigurationError
 from langledger.replay.session import load_session
 from langledger_claude_code import client
 from langledger_claude_code.settings import install, uninstall
-from langledger_claude_code.spool import Spool
+from langledger_claude_code.spool import Request, Spool
 from langledger_claude_code.writer import main as write
 
 Fire = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -141,6 +142,21 @@ def test_whatever_comes_a_hook_is_silent_and_leaves_nothing(spool: Path, event: 
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert {path.name for path in spool.iterdir()} <= {"log"}
+
+
+def test_half_of_a_surrogate_pair_is_given_back_as_an_escape(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path)
+    request = Request("s1", tmp_path / "caf\udce9.jsonl", settled=True)
+    spool.done(request, "said caf\ud800")
+    spool.log(f"{request.transcript}: gone")
+    event = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "compact"}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(event)))
+    client.main(str(tmp_path))
+    told = json.loads(capsys.readouterr().out.encode())
+    assert told["hookSpecificOutput"]["additionalContext"] == r"said caf\ud800"
+    assert r"caf\udce9.jsonl: gone" in (tmp_path / "log").read_text(encoding="utf-8")
 
 
 def test_a_hook_without_its_folder_is_silent(fire: Fire, spool: Path, tmp_path: Path) -> None:

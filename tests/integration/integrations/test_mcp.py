@@ -77,6 +77,42 @@ async def test_tools_tell_what_was_recorded(ledger: Ledger) -> None:
         assert page.endswith("[To go on: entries(after=3)]")
 
 
+async def test_half_of_a_surrogate_pair_ends_no_server(ledger: Ledger) -> None:
+    """Tools print such, and UTF-8 has none: each answer tells it as an escape."""
+    half = "caf\ud800e"
+    write = {"name": "write_file", "args": {"path": f"{half}.py", "content": half}, "id": "c"}
+    ledger.append(
+        [
+            HumanMessage(f"Always keep {half}.", id="m1"),
+            AIMessage(half, tool_calls=[write], id="m2"),
+            ToolMessage(half, tool_call_id="c", name="write_file", id="m3", status="error"),
+        ],
+        thread_id="halves",
+    )
+    server = build_server(ledger, thread_id="halves")
+    note = {"kind": "decision", "what": f"Keep {half}", "why": half}
+    asked: dict[str, dict[str, Any]] = {
+        "recall": {"query": "keep"},
+        "state": {},
+        "update_state": {"items": json.dumps([note])},
+        "threads": {},
+        "search_code": {"query": half},
+        "read_symbol": {"symbol": half, "folder": half},
+        "related_code": {"symbol": half},
+    }
+    escape = "caf\\ud800e"
+    async with Client(server) as client:
+        assert escape in await call(client, "entries", numbers=[1])
+        assert escape in await call(client, "entries")
+        for name, arguments in asked.items():
+            (await client.call_tool(name, arguments)).model_dump_json()
+        unknown = await client.call_tool("state", {"thread_id": half})
+        assert (unknown.is_error, bool(unknown.model_dump_json())) == (True, True)
+        for part in ("state", "compactions"):
+            resource = await client.read_resource(f"langledger://threads/halves/{part}")
+            assert json.loads(resource.model_dump_json())
+
+
 async def test_what_cannot_be_done_is_told(ledger: Ledger) -> None:
     async with Client(build_server(ledger)) as client:
         assert "pass thread_id" in await refused(client, "state")
