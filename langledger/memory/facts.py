@@ -2,13 +2,13 @@
 
 Only what the user wrote in their own words is read, and only plain statements: what is asked,
 supposed, quoted or pasted is none. A fact with a slot ("favourite editor") takes the place of the
-last one in it.
+last one in it. A plain denial ("I no longer work at Acme") withdraws the fact that it denies.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from langledger.state.statements.chinese import CHINESE
 from langledger.state.statements.english import ENGLISH
@@ -26,11 +26,15 @@ class Fact:
         kind: ``profile`` (who they are), ``preference`` (what they like), ``rule`` (how they
             want things done).
         slot: What it is about, of which there is one value at a time; empty: nothing such.
+        withdrawn: The user denies it; ``text`` is then what they deny.
+        value: What it says of its slot.
     """
 
     text: str
     kind: str
     slot: str = ""
+    withdrawn: bool = False
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,16 @@ _THING = (
 _NOW = r"(?:now|actually|really|generally|usually|normally|personally|always|strongly|much)\s+"
 _SOME = r"(?P<value>[^,.;!?]{2,80})"
 _NAMED = r"(?P<value>(?-i:[A-Z])[\w .'-]{0,60})"
+_FROM_NOW = r"(?:from now on|in (?:the )?future|going forward|in general|as a rule)"
+_LANGUAGES = (
+    r"(?P<value>english|german|french|spanish|italian|portuguese|russian|chinese|japanese|korean"
+    r"|mandarin|dutch|polish|turkish|arabic|hindi)"
+)
+_NO_PLACE = (
+    r"(?!(?:\w+ )?(?:fear|hope|dread|terror|denial|peace|doubt|poverty|harmony|agony|shame|pain|sin"
+    r"|worry|horror|anticipation|awe)\b|(?:the|a|my) (?:\w+ )?(?:past|present|moment|terminal|world"
+    r"|dream|bubble|lie|ide|editor|shell|browser|future)\b)"
+)
 _SOME_ZH = r"(?P<value>[^，。；！？]{1,60})"
 
 
@@ -63,7 +77,12 @@ def _english(kind: str, pattern: str, slot: str = "") -> _Rule:
 
 
 _ENGLISH_RULES = (
-    _english("profile", r"my (?P<of>name|nickname) is (?P<value>[^,.;!?]{1,60})", "name"),
+    _english(
+        "profile",
+        r"my (?P<of>name|nickname) is (?!(?:the|an?|in|on|not|also|variable)\b|[^,.;!?]*[`<>{}=])"
+        r"(?P<value>[^,.;!?]{1,60})",
+        "name",
+    ),
     _english("profile", r"(?:please )?(?:just )?call me " + _NAMED + "$", "name"),
     _english(
         "profile",
@@ -73,7 +92,7 @@ _ENGLISH_RULES = (
         r" (?:is|are) (?:now )?(?P<value>.{2,100})",
         "{of}",
     ),
-    _english("profile", r"i (?:now )?live in " + _SOME, "home"),
+    _english("profile", rf"i (?:now )?live in {_NO_PLACE}{_SOME}", "home"),
     _english("profile", r"i(?:'ve| have)? (?:just )?moved to " + _NAMED, "home"),
     _english("profile", r"i(?:'m| am) from " + _NAMED, "origin"),
     _english(
@@ -108,20 +127,19 @@ _ENGLISH_RULES = (
     _english("preference", rf"i(?:'d| would)? (?:{_NOW})*prefer {_THING}"),
     _english(
         "rule",
-        r"(?:from now on|in (?:the )?future|going forward|in general|as a rule),? .{4,}",
+        rf"(?:(?:please|always|only|just|{_FROM_NOW}),? )*(?:answer|reply|respond|write|speak|talk)"
+        rf"(?: to)?(?: me)?(?: back)? (?:only )?in {_LANGUAGES}\b(?! (?:to|the|for)\b)",
+        "answer language",
+    ),
+    _english(
+        "rule",
+        rf"{_FROM_NOW},? .{{4,}}",
     ),
     _english(
         "rule",
         r"(?:please )?(?:always|never) (?:answer|reply|respond|write|speak|use|address|call|start"
         r"|end|include|add|give|show|explain|ask|commit|push|deploy|run|format|keep|send|sign|put"
         r"|mention|quote|summari[sz]e|translate)\b.{3,}",
-    ),
-    _english(
-        "rule",
-        r"(?:please )?(?:answer|reply|respond|write|speak)(?: to)?(?: me)? (?:only )?in (?P<value>"
-        r"english|german|french|spanish|italian|portuguese|russian|chinese|japanese|korean|mandarin"
-        r"|dutch|polish|turkish|arabic|hindi)\b(?! (?:to|the|for)\b)",
-        "answer language",
     ),
 )
 _CHINESE_RULES = (
@@ -150,20 +168,37 @@ _CHINESE_RULES = (
         "preference",
         r"^我(?:现在|还是|比较|更|很|非常|真的|其实|一直|已经)*(?:不再?)?"
         r"(?:喜欢|爱吃|爱喝|讨厌|偏好|偏爱|习惯|受不了)"
-        r"(?P<thing>(?!这|那|你)[^，。；！？吗]{1,30})",
+        r"(?P<thing>(?!这|那|你)[^，。；！？吗]{1,30}?)了?$",
         "opinion {thing}",
+    ),
+    _rule(
+        "rule",
+        r"^(?:请|以后|今后|从现在起|从今以后|往后|始终|总是|一律|都|一直|只|要|改)+用(?P<value>中文"
+        r"|英文|英语|汉语|日语|法语|德语|俄语|韩语)(?:来)?(?:回答|回复|交流)",
+        "answer language",
     ),
     _rule(
         "rule",
         r"^(?:请)?(?:以后|今后|从现在起|从今以后|往后|始终|总是|永远(?:不要|别)?|一律"
         r"|千万(?:不要|别))(?:请)?[^。；！？吗]{3,60}",
     ),
-    _rule(
-        "rule",
-        r"^请(?:都|一直|只)?用(?P<value>中文|英文|英语|日语|法语|德语)(?:回答|回复|交流)",
-        "answer language",
-    ),
 )
+# A denial without its denying words: what is left, if it is a fact, is the one withdrawn.
+_DENIALS = tuple(
+    (re.compile(pattern, re.IGNORECASE), instead)
+    for pattern, instead in (
+        (_OPENER + r"i(?:'m| am) (?:not|no longer) ", "I'm "),
+        (_OPENER + r"i (?:no longer|don'?t|do not) (?=(?:live|work|prefer)\b)", "I "),
+        (_OPENER + r"(my [\w -]{2,40}?) (is|are) (?:not|no longer) ", r"\1 \2 "),
+        (_OPENER + r"(?:please )?(?:don'?t|do not|stop|never) call(?:ing)? me ", "call me "),
+        (_OPENER + r"(?:please )?(?:forget|ignore|disregard) (?:that )?(?=i\b|i'|my\b)", ""),
+        (r"^我(?:现在|已经|其实)*(?:不再|不)(?=对|是|住|在|叫|吃素)", "我"),
+        (r"^(?:请)?(?:别|不要)(?:再)?叫我", "叫我"),
+        (r"^(?:请)?(?:忘掉|忘记|忘了|忽略)(?:我说的?)?(?=我)", ""),
+    )
+)
+_AFTER_DENIAL = re.compile(r"(?:[,;，；].*| any ?more| any longer|了)$", re.IGNORECASE)
+_STILL = re.compile(r" (?:any ?more|any longer)$", re.IGNORECASE)
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 # Not of the user for good, though it is worded so.
 _PASSING = re.compile(
@@ -196,13 +231,32 @@ def _fact(sentence: str) -> Fact | None:
     if (CHINESE if chinese else ENGLISH).doubtful(sentence):
         return None
     bare = sentence.strip().rstrip(".!。！ ")
+    denied = _denied(bare)
+    if denied and (fact := _read(denied, chinese=chinese)) is not None:
+        return replace(fact, withdrawn=True)
+    return _read(bare, chinese=chinese)
+
+
+def _denied(sentence: str) -> str:
+    """Return what a sentence denies, as if it were said; empty where it denies nothing."""
+    for pattern, instead in _DENIALS:
+        if match := pattern.match(sentence):
+            told = match.expand(instead) + sentence[match.end() :]
+            return _AFTER_DENIAL.sub("", _AFTER_DENIAL.sub("", told))
+    return ""
+
+
+def _read(sentence: str, *, chinese: bool) -> Fact | None:
     for rule in _CHINESE_RULES if chinese else _ENGLISH_RULES:
-        match = rule.pattern.match(bare)
+        match = rule.pattern.match(sentence)
         if match is not None:
-            return Fact(text=bare, kind=rule.kind, slot=_slot(rule.slot, match))
+            slot, value = _filled(rule.slot, match), _filled("{value}{thing}", match)
+            return Fact(text=sentence, kind=rule.kind, slot=slot, value=value)
     return None
 
 
-def _slot(slot: str, match: re.Match[str]) -> str:
-    parts = {name: value for name, value in match.groupdict().items() if value}
-    return _SPACE.sub(" ", slot.format(**parts)).strip().casefold() if slot else ""
+def _filled(form: str, match: re.Match[str]) -> str:
+    parts = dict.fromkeys(("of", "value", "thing"), "") | {
+        name: _STILL.sub("", value) for name, value in match.groupdict().items() if value
+    }
+    return _SPACE.sub(" ", form.format(**parts)).strip().casefold()

@@ -24,7 +24,7 @@ from langledger.memory.indexing import Indexing
 from langledger.memory.places import below
 from langledger.memory.values import load_json
 from langledger.operations import Operation, Row, fetch
-from langledger.state.statements.likeness import same
+from langledger.state.statements.likeness import about, same
 from langledger.state.statements.prose import user_text
 from langledger.tokens import count_text
 
@@ -51,7 +51,7 @@ class KnownFact:
         kind: ``profile``, ``preference`` or ``rule``.
         slot: What it is about, of which there is one value at a time; empty: nothing such.
         status: ``active`` or ``superseded``.
-        superseded_by: Key of the fact that took its place.
+        superseded_by: Key of the fact that took its place; None: it was withdrawn.
         sources: Threads and entries where it was said: ``{"thread_id", "entry_id"}``.
         said_at: When it was said last.
         score: Of a search, its age counted in.
@@ -99,10 +99,14 @@ class UserFacts:
         changed = 0
         for fact in facts:
             old = _met(fact, known)
-            if old is not None and source in old.sources:
+            if (old is not None and source in old.sources) or _given_up(fact, source, known):
                 continue
-            changed += old is None or old.text != fact.text
-            written = _written(fact, old, source)
+            if fact.withdrawn:
+                written = [replace(old, status=_SUPERSEDED)] if old is not None else []
+                changed += old is not None
+            else:
+                changed += old is None or old.text != fact.text
+                written = _written(fact, old, source)
             known |= {one.key: one for one in written}
             ops += [_put(user_id, one) for one in written]
         if ops:
@@ -232,9 +236,27 @@ def _met(fact: Fact, known: dict[str, KnownFact]) -> KnownFact | None:
     """Return the fact that this one repeats, rewords or replaces."""
     if fact.slot:
         held = known.get(_key(fact))
-        return held if held is not None and held.status == _ACTIVE else None
+        if held is None or held.status != _ACTIVE:
+            return None
+        return None if fact.withdrawn and not _says(held, fact) else held
     others = (one for one in known.values() if one.status == _ACTIVE and not one.slot)
     return next((one for one in others if same(fact.text, one.text)), None)
+
+
+def _says(held: KnownFact, denied: Fact) -> bool:
+    """Whether a fact is the one denied: "I don't work at Acme" leaves any other employer."""
+    whole = f" {denied.value} " in f" {_plain(held.text)} "
+    return not denied.value or whole or about(denied.value, held.text) == 1
+
+
+def _given_up(fact: Fact, source: dict[str, Any], known: dict[str, KnownFact]) -> bool:
+    """Whether a message that is read again says what was replaced or withdrawn since."""
+    return any(
+        one.status == _SUPERSEDED
+        and source in one.sources
+        and _plain(one.text) == _plain(fact.text)
+        for one in known.values()
+    )
 
 
 def _written(fact: Fact, old: KnownFact | None, source: dict[str, Any]) -> list[KnownFact]:

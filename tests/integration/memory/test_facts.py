@@ -102,6 +102,28 @@ def test_what_is_contradicted_is_replaced_and_kept(ledger: Ledger) -> None:
     assert "Ronaldo" not in view[0].text
 
 
+def test_what_is_denied_is_withdrawn_and_stays_so_when_read_again(ledger: Ledger) -> None:
+    def hear(text: str, entry_id: int) -> int:
+        message = HumanMessage(text)
+        learned = ledger.long_term.learn_from("ann", message, thread_id="t", entry_id=entry_id)
+        return run(learned, ledger.executor)
+
+    said = [
+        "I'm allergic to peanuts. I work at Google. I prefer dark mode.\n我对花生过敏。",
+        "From now on, answer in German.",
+        "以后用中文回答。",
+    ]
+    assert [hear(text, at) for at, text in enumerate(said, 1)] == [4, 1, 1]
+    assert hear("I no longer work at Acme.", 4) == 0
+    denials = "I'm not allergic to peanuts. I no longer work at Google.\n我不对花生过敏了。"
+    assert hear(f"{denials}\nForget that I prefer dark mode.", 5) == 4
+    assert hear("From now on, answer in English.", 6) == 1
+    assert [hear(text, at) for at, text in enumerate(said, 1)] == [0, 0, 0]
+    assert [fact.text for fact in ledger.facts("ann")] == ["From now on, answer in English"]
+    assert len(ledger.facts("ann", superseded=True)) == 7
+    assert hear("I work at Google.", 7) == 1
+
+
 def test_only_the_users_own_words_become_facts(ledger: Ledger) -> None:
     facts = ledger.long_term
     words = "I prefer tabs over spaces."

@@ -22,7 +22,9 @@ FACTS = [
     ("I hate mushrooms", "preference", "opinion mushrooms"),
     ("I don't like mushrooms", "preference", "opinion mushrooms"),
     ("I no longer use Vim", "preference", "opinion vim"),
-    ("From now on, answer in German.", "rule", ""),
+    ("From now on, answer in German.", "rule", "answer language"),
+    ("From now on, write the docs in English.", "rule", ""),
+    ("My name is Ann, and I need help.", "profile", "name"),
     ("Always use uv instead of pip.", "rule", ""),
     ("Never push on Fridays.", "rule", ""),
     ("Please reply in French.", "rule", "answer language"),
@@ -32,10 +34,22 @@ FACTS = [
     ("我喜欢吃辣", "preference", "opinion 吃辣"),
     ("我不再喜欢咖啡", "preference", "opinion 咖啡"),
     ("我最喜欢的歌手是周杰伦", "preference", "favourite 歌手"),
-    ("以后请用中文回答", "rule", ""),
+    ("以后请用中文回答", "rule", "answer language"),
+]
+DENIALS = [
+    ("I'm not allergic to peanuts, that was a mistake.", "I'm allergic to peanuts"),
+    ("I'm not vegetarian anymore.", "I'm vegetarian"),
+    ("I no longer work at Google.", "I work at Google"),
+    ("Forget that I prefer dark mode.", "I prefer dark mode"),
+    ("Don't call me Annie.", "call me Annie"),
+    ("我不对花生过敏了。", "我对花生过敏"),
+    ("别叫我小明", "叫我小明"),
 ]
 NONE = [
     "I like this idea",
+    "My name is variable `name`.",
+    "I live in fear of merge conflicts.",
+    "I'm not sure.",
     "I like the warm, luxurious look it adds to the space",
     "I don't really like any of those suggestions",
     "I like how this works",
@@ -76,6 +90,12 @@ def test_a_plain_statement_is_a_fact(text: str, kind: str, slot: str) -> None:
     [fact] = facts_in(text)
     assert (fact.kind, fact.slot) == (kind, slot)
     assert fact.text in text
+
+
+@pytest.mark.parametrize(("text", "denied"), DENIALS)
+def test_a_plain_denial_withdraws_what_it_denies(text: str, denied: str) -> None:
+    [fact] = facts_in(text)
+    assert (fact.text, fact.withdrawn) == (denied, True)
 
 
 @pytest.mark.parametrize("text", NONE)
