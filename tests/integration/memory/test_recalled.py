@@ -106,6 +106,14 @@ def test_an_exact_answer_comes_back_before_the_question(ledger: Ledger) -> None:
     assert f"langledger-recalled-{told['message']}" == first[at].id
 
 
+def test_what_the_summary_quotes_is_not_brought_again(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=1200)
+    talk.forget_the_beginning(FACT.replace(" is ", "\nis ").replace(", ", ",\n\n"))
+    [view] = talk.say(QUESTION)
+    assert f'"{FACT}" [#1]' in view[0].text
+    assert not any("#1 (human)" in view[at].text for at in brought(view))
+
+
 def test_of_a_long_text_what_bears_on_the_question_comes_back(ledger: Ledger) -> None:
     values = "; ".join(f"parameter-{n}=value-{n * 7919:010x}" for n in range(36))
     talk = Talk(ledger, max_summary_tokens=100)
