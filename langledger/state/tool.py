@@ -18,7 +18,7 @@ from langledger.state.records import WorkingState
 from langledger.state.statements.proposal import Proposal
 from langledger.state.statements.prose import user_text
 from langledger.state.statements.update import MAX_ITEMS, UPDATE_STATE, read_proposal, receipt
-from langledger.state.statements.validate import quoted_in, refusal
+from langledger.state.statements.validate import quoted_in, refusal, said_by_user
 
 __all__ = ["UPDATE_DESCRIPTION", "StateItem", "judge", "team_tool", "update_tool"]
 
@@ -127,9 +127,15 @@ def judge(
     if any(_must_be_dated(p, heard) for p in proposals):
         heard = yield from _recorded(location)
     refusals = [refusal(proposal, state, user=heard) for proposal in proposals]
+    own = [
+        n
+        for n, (proposal, refused) in enumerate(zip(proposals, refusals, strict=True), 1)
+        if refused is None and proposal.quote and proposal.kind != "close"
+        if not said_by_user(proposal, heard)
+    ]
     if len(items) > MAX_ITEMS:
         refusals += [f"at most {MAX_ITEMS} at once"] * (len(items) - MAX_ITEMS)
-    return receipt(refusals)
+    return receipt(refusals, own=own)
 
 
 def _must_be_dated(proposal: Proposal, spoken: Mapping[int, str]) -> bool:

@@ -7,7 +7,7 @@ any other, so that the state can be folded again from the history, on any branch
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -32,6 +32,7 @@ UPDATE_STATE = "update_state"
 MAX_ITEMS = 20
 
 _NOTED = re.compile(r"\ANoted \[([\d, ]*)\]")
+_OWN = re.compile(r"^As your own, not the user's: \[([\d, ]*)\]", re.MULTILINE)
 _LIMITS = {"what": 280, "why": 200, "quote": 300, "id": 40}
 
 
@@ -76,10 +77,18 @@ def read_proposal(fields: dict[str, Any]) -> Proposal:
         return Proposal(kind="close", what="")
 
 
-def receipt(refusals: Sequence[str | None]) -> str:
-    """Return what the tool answers: which items it noted, and why not the others."""
+def receipt(refusals: Sequence[str | None], *, own: Collection[int] = ()) -> str:
+    """Return what the tool answers: which items it noted, and why not the others.
+
+    Args:
+        refusals: Of each item; None where it is noted.
+        own: The numbers of those that quote the user, who did not say them; from 1.
+    """
     noted = [str(n) for n, refusal in enumerate(refusals, 1) if refusal is None]
     lines = [f"Noted [{', '.join(noted)}]"]
+    if own:
+        told = ", ".join(map(str, sorted(own)))
+        lines.append(f"As your own, not the user's: [{told}] (the words quoted do not say it)")
     lines += [f"Not noted: {n}: {why}" for n, why in enumerate(refusals, 1) if why is not None]
     return "\n".join(lines)
 
@@ -89,12 +98,22 @@ def accepted(call: PendingCall, text: str, state: WorkingState) -> list[Said]:
     found = _NOTED.match(text)
     if found is None:
         return []
-    numbers = {int(n) for n in re.findall(r"\d{1,3}", found[1])}
+    owned = _OWN.search(text)
+    noted, own = _numbers(found[1]), _numbers(owned[1] if owned else "")
     return [
-        as_said(proposal, state, sources=(call.source,), index=call.index * MAX_ITEMS + n)
+        as_said(
+            proposal.model_copy(update={"quote": ""}) if n in own else proposal,
+            state,
+            sources=(call.source,),
+            index=call.index * MAX_ITEMS + n,
+        )
         for n, proposal in enumerate(call.proposals, 1)
-        if n in numbers
+        if n in noted
     ]
+
+
+def _numbers(listed: str) -> set[int]:
+    return {int(n) for n in re.findall(r"\d{1,3}", listed)}
 
 
 def as_said(

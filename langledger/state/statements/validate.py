@@ -12,23 +12,33 @@ from collections.abc import Mapping
 from langledger.state.records import KINDS, Statement, WorkingState
 from langledger.state.statements.chinese import CHINESE
 from langledger.state.statements.english import ENGLISH
-from langledger.state.statements.likeness import about, features
+from langledger.state.statements.likeness import about, features, replaces
 from langledger.state.statements.proposal import Proposal
 from langledger.state.statements.prose import sentences
 
-__all__ = ["quoted_in", "refusal"]
+__all__ = ["quoted_in", "refusal", "said_by_user"]
 
-_SHORTEST_QUOTE = 4
+_SHORTEST_QUOTE = 4  # characters, in any script
 _GROUNDED = 0.5
 _CONTEXT = 4  # messages before the one that is quoted
 _FEW = 2
 _TURN = re.compile(r"\.{3,}|…|;|,? but\b|；|，但是?", re.IGNORECASE)
 _FOR_THE_USER = re.compile(
-    r"\b(?:user|customer|client|human|owner|boss)\b.{0,20}"
+    r"\b(?:users?|customer|client|human|owner|boss|manager|operator|maintainer)\b.{0,20}"
     r"\b(?:approv\w+|agree\w*|consent\w*|confirm\w*|allow\w*|accept\w*|order\w*|want\w*|ask\w*"
-    r"|said|says|told|decid\w+|request\w*|permit\w*|require\w*)"
-    r"|\b(?:approved|confirmed|allowed|ordered|requested) by (?:the )?(?:user|human|owner)\b"
-    r"|用户.{0,6}(?:同意|批准|确认|要求|允许|决定|说|希望)",
+    r"|said|says|told|decid\w+|request\w*|permit\w*|permission|require\w*|authori[sz]\w*"
+    r"|sign(?:ed|s)?[ -]off|instruct\w*|insist\w*|sanction\w*|bless\w*|ok(?:ay)?(?:ed|'d)"
+    r"|green[ -]?light\w*|go[ -]ahead|thumbs[ -]up)"
+    r"|\b(?:approved|confirmed|allowed|ordered|requested|authori[sz]ed|permitted|instructed"
+    r"|signed[ -]off|green[ -]?lit|ok(?:ay)?ed) by (?!(?:default|design)\b)\w"
+    r"|\b(?:approval|consent|permission|authori[sz]ation|sign-?off|green[ -]?light|go-ahead)\b"
+    r".{0,12}\b(?:received|obtained|given|granted|got|secured|came|from)\b"
+    r"|\b(?:got|received|obtained|have|has|had|with|given|granted)\b.{0,12}"
+    r"\b(?:approval|consent|permission|authori[sz]ation|sign-?off|green[ -]?light|go-ahead)\b"
+    r"|(?:用户|使用者|用戶|客户|客戶|老板|老闆|业主|领导|主管|经理|负责人|甲方).{0,6}"
+    r"(?:同意|批准|确认|確認|要求|允许|允許|决定|決定|说|說|希望|授权|授權|许可|許可|准许|准許|指示"
+    r"|吩咐|让|讓|点头|认可|認可)"
+    r"|(?:已|已经|經|经|得到|获得|獲得|取得).{0,8}(?:批准|授权|授權|许可|許可|准许|同意)",
     re.IGNORECASE,
 )
 _NO_NEWS = re.compile(
@@ -63,15 +73,31 @@ def refusal(
     if len(proposal.what.strip()) < _SHORTEST_QUOTE or _NO_NEWS.match(proposal.what):
         return "it says nothing that could be noted"
     unquoted = _misquoted(proposal, {**(agent or {}), **user}, must=agent is not None)
-    if unquoted is not None or agent is None:
+    if unquoted is not None:
         return unquoted
+    if agent is None:
+        return _speaks_for_the_user(proposal, user)
     return _unfounded(proposal, {**agent, **user})
+
+
+def said_by_user(proposal: Proposal, user: Mapping[int, str]) -> bool:
+    """Whether the words around the quote say what is proposed: a quote of two words proves nothing.
+
+    What does not speak of the same for the greater part, or turns it round, is the agent's own.
+    """
+    near = _around(proposal.quote, user)
+    if not near:
+        return False
+    what = features(proposal.what)
+    forbids = what.negative and not features(" ".join(near)).negative
+    turned = any(replaces(proposal.what, sentence) for sentence in near)
+    return not (forbids or turned) and about(proposal.what, " ".join(near)) > _GROUNDED
 
 
 def quoted_in(quote: str, spoken: Mapping[int, str]) -> int | None:
     """Return the newest entry that holds the quoted words; case and punctuation do not count."""
     wanted = _folded(quote)
-    if len(wanted) < _SHORTEST_QUOTE and not _CHINESE.search(quote):
+    if len(wanted) < _SHORTEST_QUOTE:
         return None
     return next(
         (seq for seq in sorted(spoken, reverse=True) if wanted in _folded(spoken[seq])), None
@@ -81,13 +107,18 @@ def quoted_in(quote: str, spoken: Mapping[int, str]) -> int | None:
 def _misquoted(proposal: Proposal, spoken: Mapping[int, str], *, must: bool) -> str | None:
     if proposal.quote:
         if quoted_in(proposal.quote, spoken) is None:
-            return "the quote is in no message of the user's: give their words exactly"
+            return "the quote is in no message of the user's: give their exact words, not only one"
         doubtful = proposal.kind != "question" and _supposes(proposal.quote, spoken)
         return "the quoted words suppose, offer or ask; they decide nothing" if doubtful else None
-    if must:
-        return "it quotes nothing"
-    speaks = _FOR_THE_USER.search(f"{proposal.what} {proposal.why}")
-    return "it speaks for the user: quote their words" if speaks else None
+    return "it quotes nothing" if must else None
+
+
+def _speaks_for_the_user(proposal: Proposal, user: Mapping[int, str]) -> str | None:
+    """Refuse what claims the user's consent and does not quote it."""
+    claims = _FOR_THE_USER.search(f"{proposal.what} {proposal.why}") is not None
+    if not claims or said_by_user(proposal, user):
+        return None
+    return "it speaks for the user: quote their words that say it"
 
 
 def _closes_nothing(proposal: Proposal, state: WorkingState, user: Mapping[int, str]) -> str | None:
@@ -99,6 +130,8 @@ def _closes_nothing(proposal: Proposal, state: WorkingState, user: Mapping[int, 
     at = quoted_in(proposal.quote, user) if proposal.quote else None
     if at is None:
         return f"{known.id} is the user's: quote the words with which they gave it up"
+    if not about(known.what, " ".join(_around(proposal.quote, user))):
+        return f"the quoted words are not about {known.id}"
     return None if at > known.position[0] else f"the quoted words are older than {known.id}"
 
 
@@ -121,6 +154,18 @@ def _supposes(quote: str, spoken: Mapping[int, str]) -> bool:
     clauses = [c for s in around for c in _TURN.split(s) if wanted in _folded(c)]
     grammar = CHINESE if _CHINESE.search(quote) else ENGLISH
     return any(grammar.doubtful(clause) for clause in clauses or around or [quote])
+
+
+def _around(quote: str, spoken: Mapping[int, str]) -> list[str]:
+    """Return the sentences a quote stands in and those next to them; none where it is not said."""
+    at = quoted_in(quote, spoken) if quote else None
+    if at is None:
+        return []
+    wanted, said = _folded(quote), sentences(spoken[at])
+    folded = [_folded(sentence) for sentence in said]
+    held = [n for n, text in enumerate(folded) if text and (wanted in text or text in wanted)]
+    # what is quoted out of a paste or a list stands in no sentence, and speaks for itself
+    return said[max(held[0] - 1, 0) : held[-1] + 2] if held else [quote]
 
 
 def _unfounded(proposal: Proposal, spoken: Mapping[int, str]) -> str | None:
