@@ -79,6 +79,8 @@ _FRAME = re.compile(
     re.IGNORECASE,
 )
 _GLUED = re.compile(r"\[Python Interpreter: .*", re.DOTALL)
+# The rest of a word; of one without an end, as in minified JSON, up to its next part.
+_PART = re.compile(r"\S{0,80}\s|\w{0,80}[^\w\s]{0,8}")
 # What stands before the output where a log of a session repeats the call.
 _ECHO = re.compile(r"\A[^\n`]{0,200}\n\n`[^\n]*`[ \t]*(?:\n+|\Z)")
 # The lines by which tests, checks, builds and commits tell how they ended, and the bad ones.
@@ -151,7 +153,7 @@ def judge(
         recorded: The exit code, where the message carries it beside the text.
     """
     text = _ECHO.sub("", text, count=1) if shell else text
-    head, tail = text[:MAX_TEXT], text[-MAX_TEXT // 10 :]
+    head, tail = text[:MAX_TEXT], _end(text)
     start = head[:600].lstrip()
     kept = "refused" if reviewed else kept_from_running(start, failed=failed, shell=shell)
     if kept is not None:
@@ -183,6 +185,16 @@ def opened_file(text: str) -> str | None:
     """Return the file that an editor says it has open."""
     match = _OPENED.search(text[:4000])
     return match[1] if match else None
+
+
+def _end(text: str) -> str:
+    """Return the end of a result: from a word on, marked where its first line is not whole."""
+    at = len(text) - MAX_TEXT // 10
+    if at <= 0 or text[at - 1] == "\n":
+        return text[max(at, 0) :]
+    if part := _PART.match(text, at):
+        at = part.end()
+    return text[at:] if text[at - 1] == "\n" else f"…{text[at:]}"
 
 
 def _exit_code(start: str, tail: str, recorded: object) -> int | None:

@@ -66,6 +66,20 @@ def test_a_command_that_failed_is_told_by_its_reason_not_by_its_label():
 
 
 @pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("some words of it " * 200, "…of it some words"),
+        ('{"avatar_url":"https://example.org/a"},' * 100, '…org/a"},{"avatar_url'),
+        (f"{'x' * 900}\n{'whole line ' * 181}", "whole line whole"),
+    ],
+)
+def test_the_end_of_a_long_line_begins_at_a_word_and_says_that_it_was_cut(text: str, told: str):
+    state = after("Bash", {"command": "curl example.org"}, text)
+    assert state.last_action is not None
+    assert state.last_action.result.startswith(told)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         SUCCESS,
