@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +19,7 @@ logger = logging.getLogger("langledger.state")
 
 CONTEXT_FILE = "project_context.md"
 MAX_TOKENS = 2000
-"""Tokens of the file that are pinned; what is longer is cut at a line."""
+"""Tokens of the file that are pinned; what is longer is cut at a line, or within the first one."""
 
 _LARGEST = 200_000  # bytes read
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$")
@@ -65,6 +66,8 @@ class ProjectContext:
             found = os.stat(self.path)  # noqa: PTH116 - of every model call
             mark = (found.st_mtime_ns, found.st_size)
             if mark != self._known:
+                if not stat.S_ISREG(found.st_mode):  # to open a pipe would wait for its writer
+                    raise OSError("it is no regular file")  # noqa: TRY301 - told like the others
                 with self.path.open("rb") as file:
                     text = _decoded(file.read(_LARGEST), self.path)
                 self._core, self._known = _core(text, self.path), mark
@@ -88,7 +91,8 @@ def _decoded(content: bytes, path: Path) -> str:
 def _core(text: str, path: Path) -> Core:
     body = text.strip()
     if count_text(body) > MAX_TOKENS:
-        kept = cut_text(body, MAX_TOKENS).rpartition("\n")[0]
+        cut = cut_text(body, MAX_TOKENS)
+        kept = cut.rpartition("\n")[0] or cut
         body = f"{kept}\n[{path.name} goes on; the rest is left out.]"
         logger.warning("%s is longer than %s tokens and is pinned in part", path, MAX_TOKENS)
     return Core(body, tuple(_definitions(text)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,20 @@ def test_a_huge_file_is_pinned_in_part(context: ProjectContext):
 def test_a_directory_under_its_name_says_nothing(context: ProjectContext):
     context.path.mkdir()
     assert context.read().text == ""
+
+
+def test_a_first_line_that_is_too_long_is_cut_within(context: ProjectContext):
+    context.path.write_text("All times are UTC. " + "lorem ipsum " * MAX_TOKENS, encoding="utf-8")
+    text = context.read().text
+    assert text.startswith("All times are UTC. lorem")
+    assert text.endswith("the rest is left out.]")
+    assert count_text(text) <= MAX_TOKENS + 30
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_is_no_regular_file_is_not_opened(
+    context: ProjectContext, caplog: pytest.LogCaptureFixture
+):
+    os.mkfifo(context.path)
+    assert context.read().text == ""
+    assert "no regular file" in caplog.text
