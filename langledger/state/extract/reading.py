@@ -15,7 +15,8 @@ from langledger.state.statements.update import read_proposal
 __all__ = ["Finding", "Findings", "read_answer"]
 
 MAX_FINDINGS = 8
-_LONGEST = 50_000
+_LONGEST = 50_000  # characters
+_MOST_OPENINGS = 200  # brackets that begin no JSON; prose has a few, a runaway answer only these
 _OPENING = re.compile(r"[\[{]")
 _OWN = frozenset(("decision", "convention", "question", "definition", "close"))
 _KINDS = {
@@ -120,12 +121,18 @@ def _proposal(fields: dict[str, Any]) -> Proposal:
 
 
 def _json_values(text: str) -> Iterator[Any]:
-    """Yield the JSON values in a text, the outermost only; prose around them is passed over."""
-    decoder, at = json.JSONDecoder(), 0
-    while opening := _OPENING.search(text, at):
+    """Yield the JSON values in a text, the outermost only; prose around them is passed over.
+
+    Each bracket that begins none costs a reading of what follows, so their number is bounded; one
+    nested too deep to be read is the end.
+    """
+    decoder, at, failed = json.JSONDecoder(), 0, 0
+    while failed < _MOST_OPENINGS and (opening := _OPENING.search(text, at)):
         try:
             value, at = decoder.raw_decode(text, opening.start())
-        except (ValueError, RecursionError):
-            at = opening.end()
+        except RecursionError:
+            return
+        except ValueError:
+            at, failed = opening.end(), failed + 1
             continue
         yield value

@@ -49,6 +49,20 @@ def test_what_is_no_answer_is_none(answer: Any):
     assert read_answer(answer) is None
 
 
+@pytest.mark.parametrize("turn", ["[", '{"a":', '[{"a":', "[ "])
+def test_a_runaway_answer_is_given_up(turn: str, monkeypatch: pytest.MonkeyPatch):
+    tried: list[int] = []
+    read = json.JSONDecoder.raw_decode
+
+    def counted(self: json.JSONDecoder, s: str, idx: int = 0) -> Any:
+        tried.append(idx)
+        return read(self, s, idx)
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", counted)
+    assert read_answer(turn * 200_000) is None
+    assert len(tried) <= 200
+
+
 def test_an_empty_list_is_an_answer():
     assert read_answer('{"items": []}') == []
     assert read_answer("[]") == []
