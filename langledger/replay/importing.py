@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -106,8 +107,17 @@ def find_files(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
-            if Path(name).suffix.lower() in _SUFFIXES:
-                yield Path(parent, name)
+            path = Path(parent, name)
+            if path.suffix.lower() in _SUFFIXES and not _is_endless(path):
+                yield path
+
+
+def _is_endless(path: Path) -> bool:
+    """Whether this is a pipe, a socket or a device, which may never come to an end."""
+    try:
+        return not S_ISREG(path.stat().st_mode)
+    except OSError:  # a link to nothing: reading it will tell
+        return False
 
 
 def _tolerantly(ledger: Ledger, path: Path, marks: Mapping[str, Any]) -> FileImport:

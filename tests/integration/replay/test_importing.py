@@ -15,7 +15,7 @@ import pytest
 
 from langledger import Ledger
 from langledger.errors import SessionFileError
-from langledger.replay.importing import import_file, import_files
+from langledger.replay.importing import find_files, import_file, import_files
 from langledger.replay.session import load_session
 
 LOG = "dotfiles-1a93234d5975"
@@ -185,6 +185,24 @@ def test_what_is_no_session_is_passed_over_and_what_is_broken_is_told(
     assert "picture.png" not in done
     with pytest.raises(SessionFileError, match="no recorded session that is known"):
         next(import_files(ledger, [tmp_path / "package.json"]))
+
+
+def test_what_never_ends_is_passed_over_and_a_link_to_nothing_is_told(
+    ledger: Ledger, lines, tmp_path: Path
+) -> None:
+    path = lines("good.jsonl", "go", "done")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "device.json").symlink_to("/dev/zero")
+    (tmp_path / "gone.json").symlink_to(tmp_path / "nothing.json")
+    (tmp_path / "linked.jsonl").symlink_to(path)
+    assert [file.name for file in find_files(tmp_path)] == [
+        "gone.json",
+        "good.jsonl",
+        "linked.jsonl",
+    ]
+    gone, *taken = import_files(ledger, [tmp_path])
+    assert "does not exist" in (gone.failed or "")
+    assert [result.sessions[0].added for result in taken] == [2, 2]
 
 
 def test_tenants_do_not_share_what_was_taken(ledger: Ledger, lines) -> None:
