@@ -44,7 +44,9 @@ _PLANS = re.compile(
     re.IGNORECASE,
 )
 _CREATES = re.compile(
-    r"\b(?:create|write|add|implement|set up|make|build|start)\b(?:\W+\w+){0,3}?\W+$"
+    r"\b(?:create|write|add|implement|set up|make|build|start)\b"
+    # What is added to a file, or made from it, is another thing than the file.
+    r"(?:\W+(?!(?:to|in|into|inside|for|from|of|with|on)\b)\w+){0,3}?\W+$"
     r"|(?:创建|新建|编写|实现|添加|写)\W*$",
     re.IGNORECASE,
 )
@@ -168,7 +170,7 @@ def _is_named(path: str, text: str) -> bool:
 
 def _redone(said: Iterable[str], state: WorkingState) -> Iterator[str]:
     """Yield what is announced and done already."""
-    created = {path: r for path, r in _standing(state).items() if r.created}
+    there = {path: how for path, r in _standing(state).items() if (how := _made(r))}
     done = {step.step: step for step in state.task_progress if step.status == "completed"}
     open_steps = {step.step for step in state.task_progress if step.status != "completed"}
     for sentence in said:
@@ -176,12 +178,21 @@ def _redone(said: Iterable[str], state: WorkingState) -> Iterator[str]:
         if plan is None or _CHANGED.search(sentence[: plan.start()]):
             continue
         for match in _PATH.finditer(sentence, plan.end()):
-            known = _record_of(match[0], created)
+            known = _path_of(match[0], there)
             if known and _CREATES.search(sentence[plan.start() : match.start()].rstrip("`'\"")):
-                yield f"{known} is there already, created in #{created[known].sources[0]}"
+                yield f"{known} is there already, {there[known]}"
         for step in done.keys() - open_steps:
             if _says(sentence[plan.start() :], step):
                 yield f'the step "{step[:80]}" is done, see #{done[step].sources[-1]}'
+
+
+def _made(record: FileRecord) -> str:
+    """Return how a file came to stand whole; empty where calls only changed parts of it."""
+    if record.created:
+        return f"created in #{record.sources[0]}"
+    # Many tools only say "ok", not whether the file was new: it was written whole all the same.
+    written = [change.source for change in record.actions if change.action in ("create", "write")]
+    return f"written in #{written[-1]}" if written else ""
 
 
 def _says(sentence: str, step: str) -> bool:
@@ -230,6 +241,6 @@ def _is_known(name: str, state: WorkingState) -> bool:
     )
 
 
-def _record_of(name: str, records: dict[str, FileRecord]) -> str | None:
+def _path_of(name: str, records: Iterable[str]) -> str | None:
     """Return the path a name stands for: the same, or one that ends with it."""
     return next((path for path in records if path == name or path.endswith(f"/{name}")), None)

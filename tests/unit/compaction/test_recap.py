@@ -85,6 +85,16 @@ def test_files_that_were_left_out_are_named() -> None:
     assert recap.problems == ("also changed already: src/token.py",)
 
 
+def test_a_file_written_whole_is_there_whatever_its_tool_said() -> None:
+    known = fold(list(enumerate(call("write_file", 1, "ok", path="src/a.py", content="x"), 1)))
+    for text, told in (
+        ("Changed: a.py. Next I will create src/a.py.", "src/a.py is there already, written in #1"),
+        ("Changed: a.py. Next I will add a test to src/a.py.", ""),
+    ):
+        assert told in check_recap(text, known, generation=1, answer=9).correction
+    assert check_recap(text, known, generation=1, answer=9).outcome == "held"
+
+
 def test_when_it_is_asked_for() -> None:
     simple, complex_ = WorkingState(), state()
     assert asks_recap("auto", complex_, in_task=True)
