@@ -30,7 +30,7 @@ from typing import Any, cast
 
 import snowballstemmer
 
-__all__ = ["Analysis", "analyse", "is_whole", "telling"]
+__all__ = ["STOP", "Analysis", "analyse", "is_whole", "telling"]
 
 _LONGEST = 120  # characters of a term; of a longer one its hash is kept
 # A run without spaces that is no sentence: names, paths, numbers, codes.
@@ -47,7 +47,7 @@ _JOINTS = re.compile(r"[/\\\\:@#+~]+")
 _PARTED = re.compile(r"[./-]")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://")
 _LETTERS = re.compile(r"[a-z]+")
-_STOP = frozenset(
+STOP = frozenset(
     re.findall(
         r"\w+",
         """
@@ -146,7 +146,7 @@ def _compound(token: str) -> tuple[str, ...]:
     """Return the terms of a run without spaces; most occur over and over."""
     pieces = _PIECE.findall(token)
     words = [word for piece in pieces for word in _split(piece)]
-    stems = tuple(_stem(word.lower()) for word in words if word.lower() not in _STOP)
+    stems = tuple(_stem(word.lower()) for word in words if word.lower() not in STOP)
     if len(words) == 1 and token.isalpha() and not token[1:].isupper():
         return stems
     joined = len(words) > 1 and not _PARTED.search(token)

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from langledger.operations import Row
+from langledger.recall.analysis import STOP
 
 __all__ = ["Candidate", "fold", "order", "superseded", "without_calls"]
 
@@ -20,8 +21,15 @@ _NOW = re.compile(
     r"|不再|现在|改为|改成|换成|更新为|改用",
     re.IGNORECASE,
 )
+_IS = re.compile(
+    r"\b(?:is|are|was|were|(?:changed|switched|moved) to)\b|改为|改成|换成|更新为|改用|[是为]",
+    re.IGNORECASE,
+)
+_ASKING = frozenset({"make", "must", "only", "set", "still", "use", "used", "uses", "using"})
+_FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
 _SAID = frozenset({"human", None})  # of a text of another feature the role may be unknown
 _CALLS = 8  # entries after a call, among which its result is
+_SHORT = 100  # characters of a statement about what one word names
 _STATEMENT = 400  # characters; longer texts say more than one thing
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[^\s,;()]+")
@@ -141,7 +149,37 @@ def _replaces(newer: Candidate, older: Candidate) -> bool:
         return False
     mine, theirs = _subject(newer.text), _subject(older.text)
     shared = mine & theirs
-    return len(shared) >= 2 and len(shared) * 2 >= min(len(mine), len(theirs))
+    if len(shared) >= 2 and len(shared) * 2 >= min(len(mine), len(theirs)):
+        return True
+    return _tell_one_thing(newer.text, older.text)
+
+
+def _tell_one_thing(newer: str, older: str) -> bool:
+    """Tell whether two statements give a value each to the thing that one word names.
+
+    One shared word alone would let "fix the tests now" replace "the tests need a server".
+    """
+    if max(len(newer), len(older)) > _SHORT:
+        return False
+    head, topic = _head(newer), _topic(newer)
+    if len(head) == 1 and head == _head(older):
+        return True
+    figures, before = set(_FIGURE.findall(newer)), set(_FIGURE.findall(older))
+    differ = bool(figures and before) and figures.isdisjoint(before)
+    return differ and len(topic) == 1 and topic <= _topic(older)
+
+
+def _head(text: str) -> set[str]:
+    """Return the topic of what stands before "is"; empty where nothing is said to be."""
+    parts = _IS.split(text, maxsplit=1)
+    return _topic(parts[0]) if len(parts) == 2 else set()
+
+
+def _topic(text: str) -> set[str]:
+    """Return the words of a statement that name things: no figures, no words of change."""
+    plain = _IS.sub(" ", _NOW.sub(" ", text.lower()))
+    words = {word for word in _WORD.findall(plain) if not any(map(str.isdigit, word))}
+    return {word for word in words if len(word) > 1} - STOP - _ASKING
 
 
 def _subject(text: str) -> set[str]:

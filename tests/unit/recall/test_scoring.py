@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,6 +66,44 @@ def test_a_replaced_statement_in_chinese() -> None:
     older = row(1, "数据库端口是5432", words=2.0)
     newer = row(2, "数据库端口现在改为6432", words=1.9)
     assert order(older, newer) == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("said", "later"),
+    [
+        ("The port is 8080.", "The port is now 9090."),
+        ("端口是 8080。", "端口改为 9090。"),
+        ("Use port 8080 for the proxy.", "Use port 9090 instead."),
+        ("The database is MySQL.", "The database is now Postgres."),
+        ("数据库是 MySQL。", "数据库换成 Postgres。"),
+    ],
+)
+def test_a_subject_of_one_word_is_enough(said: str, later: str) -> None:
+    assert order(row(1, said, words=2.0), row(2, later, words=1.9)) == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("said", "later"),
+    [
+        ("The tests need a server.", "Fix the tests now"),
+        ("The tests must use pytest.", "The tests are now green."),
+        ("Thanks, the port is 8080.", "Actually, thanks!"),
+        ("The port is 8080.", "Actually show me the port"),
+        ("The port of the proxy is 8080.", "The port of the metrics is now 9090."),
+        ("Use port 8080 for the proxy.", "Now use port 9090 for the metrics."),
+        ("端口是 8080。", "现在看看端口"),
+        ("The port is 8080.", "The port is 9090."),
+    ],
+)
+def test_one_word_in_common_is_not(said: str, later: str) -> None:
+    found = ranked([row(1, said, words=2.0), row(2, later, words=1.9)], QUESTION, wanted=5)
+    assert [one.replaced_by for one in found] == [None, None]
+
+
+def test_an_agent_takes_nothing_back_by_one_word() -> None:
+    older = row(1, "The port is 8080.", words=2.0)
+    newer = row(2, "The port is now 9090.", words=1.9, role="ai")
+    assert order(older, newer) == [1, 2]
 
 
 def test_another_subject_replaces_nothing() -> None:
