@@ -20,7 +20,7 @@ from langledger.state.kinds import command_kind, hides_exit_code
 from langledger.state.known import Known
 from langledger.state.patch import is_patch, patch_changes
 from langledger.state.paths import clean_path, is_absolute, is_directory, resolve
-from langledger.state.programs import Effect, file_effects, file_reads
+from langledger.state.programs import Effect, directories_made, file_effects, file_reads
 from langledger.state.records import (
     CommandKind,
     FileAction,
@@ -244,8 +244,19 @@ class _Run:
             self._effect(effect, program)
         for text, lines in file_reads(program, arguments):
             self.reads.extend(PlannedRead(path=path, range=lines) for path in self.paths(text))
+        for text in directories_made(program, arguments):
+            for path in self.paths(text):
+                self._made(path, program)
         if program == "git":
             self.directory = directory
+
+    def _made(self, path: str, program: str) -> None:
+        """Note that a directory is there again, and those it lies in."""
+        deleted = {change.path: change.action == "delete" for change in self.changes}
+        while path not in ("", "/", "."):
+            if deleted.get(path, self.known.deleted(path)):
+                self.change("create", path, program=program)
+            path = posixpath.dirname(path)
 
     def _effect(self, effect: Effect, program: str) -> None:
         if effect.action == "restore":

@@ -32,6 +32,10 @@ class Known:
             return self.planned[path]
         return self.files[path].writes if path in self.files else ()
 
+    def deleted(self, path: str) -> bool:
+        """Whether the path is known not to exist any longer."""
+        return path in self.files and self.files[path].deleted
+
     def matching(self, pattern: str) -> list[str]:
         """Return the known files a shell pattern stands for."""
         depth = pattern.count("/")

@@ -99,6 +99,8 @@ def marks(record: FileRecord) -> str:
         words.append(f"moved to {path_text(last.other)}" if last.other else "deleted")
     elif last.action == "restore":
         words.append("reverted")
+    elif last.action == "create" and any(change.action == "delete" for change in record.actions):
+        words.append("deleted and made anew")
     elif any(change.action == "write" for change in record.actions):
         words.append("written")
     if edits > 1 and not record.deleted:

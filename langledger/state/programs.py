@@ -5,6 +5,7 @@ Pure tables and small readers of arguments; where a path leads is for the caller
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from langledger.state.argv import operands, option_values
 from langledger.state.records import FileAction
 
-__all__ = ["Effect", "file_effects", "file_reads"]
+__all__ = ["Effect", "directories_made", "file_effects", "file_reads"]
 
 Arguments = Sequence[str]
 
@@ -58,6 +59,38 @@ def file_reads(program: str, arguments: Arguments) -> list[tuple[str, str]]:
         span = re.fullmatch(r"(\d+),(\d+)p", arguments[1])
         return [(path, f"{span[1]}-{span[2]}") for path in arguments[2:]] if span else []
     return []
+
+
+def directories_made(program: str, arguments: Arguments) -> list[str]:
+    """Return the directories the program makes, which are no changes by themselves."""
+    if program == "mkdir":
+        return operands(arguments, valued=("-m", "--mode"))
+    if program == "git":
+        arguments = _without_git_options(arguments)
+        return _cloned(arguments[1:]) if arguments[:1] == ["clone"] else []
+    if program == "gh" and list(arguments[:2]) == ["repo", "clone"]:
+        return _cloned(arguments[2:])
+    if program in ("unzip", "tar", "bsdtar"):
+        return option_values(arguments, "-d" if program == "unzip" else "-C")
+    if program in ("npm", "pnpm", "yarn", "bun"):
+        installs = arguments[:1] in ([], ["install"], ["i"], ["ci"])
+        return ["node_modules"] if installs and (arguments or program == "yarn") else []
+    return []
+
+
+_CLONE_VALUED = (
+    *("-b", "--branch", "--depth", "-o", "--origin", "-c", "--config", "--reference", "-j"),
+    *("--jobs", "--template", "--filter", "-u", "--upload-pack", "--shallow-since"),
+)
+
+
+def _cloned(arguments: Arguments) -> list[str]:
+    """Return the directory of a clone: as given, or named after the repository."""
+    given = operands(arguments, valued=_CLONE_VALUED)
+    if len(given) < 2:
+        given = [posixpath.basename(url.replace(":", "/").rstrip("/")) for url in given]
+        return [name.removesuffix(".git") for name in given]
+    return given[1:2]
 
 
 def _delete(arguments: Arguments) -> list[Effect]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
+from langledger.state.lines import marks
 from tests.unit.state.folding import CWD, SUCCESS, after, call, done, result, run
 
 EDITS = [
@@ -212,3 +213,38 @@ def test_a_file_under_two_spellings_is_one_where_the_directory_is_not_known():
     assert set(state.files_touched) == {*paths, "b/c.go"}
     assert [len(state.files_touched[p].actions) for p in paths] == [2, 2, 1, 1, 1, 1]
     assert list(state.files_read) == [f"{root}/pkg/a.go"]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "git clone -b dev --depth 1 https://example.org/a/skills.git",
+        "git clone git@example.org:skills",
+        "git clone -q https://example.org/a.git skills",
+        "gh repo clone a/skills",
+        "mkdir -p skills/deep/er",
+        "unzip -q a.zip -d skills",
+        "cp -r ~/skills skills",
+        "mv ~/skills skills",
+    ],
+)
+def test_a_directory_that_was_deleted_and_is_made_anew_does_not_stand_as_deleted(again: str):
+    whole = after("Bash", {"command": f"cd /tmp && rm -rf skills && {again}"})
+    assert not whole.files_touched["/tmp/skills"].deleted
+    if "cp" not in again and "mv" not in again:
+        assert marks(whole.files_touched["/tmp/skills"]) == "deleted and made anew"
+    parts = run(
+        call("Bash", {"command": "rm -rf /tmp/skills"}),
+        result(""),
+        call("Bash", {"command": f"cd /tmp && {again}"}, "c2"),
+        result("", "c2"),
+    )
+    assert not parts.files_touched["/tmp/skills"].deleted
+    other = after("Bash", {"command": f"cd /tmp && rm -rf tools && {again}"})
+    assert other.files_touched["/tmp/tools"].deleted
+
+
+def test_a_directory_that_is_made_is_no_change_by_itself():
+    assert (
+        after("Bash", {"command": "mkdir -p a/b && git clone https://a.org/x"}).files_touched == {}
+    )
