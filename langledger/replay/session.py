@@ -89,7 +89,8 @@ def load_session(path: str | PathLike[str]) -> Session:
             return _load_text(path, text_format)
         reader = RecordReader(path)
         with closing(reader.records()) as records:
-            head, found = _recognise(path, records)
+            with _still_unknown():
+                head, found = _recognise(path, records)
             cursor = Cursor(chain(head, records))
             return _load(reader, cursor, found, _objects(cursor))
 
@@ -107,7 +108,8 @@ def load_sessions(path: str | PathLike[str]) -> Iterator[Session]:
             return
         reader = RecordReader(path)
         with closing(reader.records()) as records:
-            head, found = _recognise(path, records)
+            with _still_unknown():
+                head, found = _recognise(path, records)
             cursor = Cursor(chain(head, records))
             if found.parts is None:
                 yield _load(reader, cursor, found, _objects(cursor))
@@ -216,6 +218,17 @@ def _recognise(path: Path, records: Iterator[Placed]) -> tuple[list[Placed], For
             break
     titles = "; ".join(known.title for known in (*FORMATS, *TEXT_FORMATS))
     raise UnknownFormatError(f"{path} is JSON, but no recorded session that is known: {titles}")
+
+
+@contextmanager
+def _still_unknown() -> Generator[None]:
+    """Nesting deeper than any recorder's, before a format is known, is no session."""
+    try:
+        yield
+    except SessionFileError as error:
+        if isinstance(error.__cause__, RecursionError):
+            raise UnknownFormatError(str(error)) from error
+        raise
 
 
 def _objects(cursor: Cursor) -> Iterator[Json]:

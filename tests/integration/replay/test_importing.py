@@ -170,6 +170,8 @@ def test_what_is_no_session_is_passed_over_and_what_is_broken_is_told(
     (tmp_path / "bad.jsonl").write_text(
         '{"role": "user", "content": "x"}\n{"role": 3, "content": ""}\n'
     )
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
+    (tmp_path / "deep.json").write_text("[\n" + '{"a":' * 100_000)
     (tmp_path / "package.json").write_text('{"name": "left-pad"}')
     (tmp_path / "README.md").write_text("# Notes\n")
     (tmp_path / "empty.jsonl").write_text("")
@@ -177,6 +179,8 @@ def test_what_is_no_session_is_passed_over_and_what_is_broken_is_told(
     done = {result.path.name: result for result in import_files(ledger, [tmp_path])}
     assert [name for name, result in done.items() if result.skipped] == [
         "README.md",
+        "deep.json",
+        "deep.jsonl",
         "empty.jsonl",
         "package.json",
     ]
