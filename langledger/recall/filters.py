@@ -21,6 +21,8 @@ A value asks for equality, a list for any of its members, a dict for comparisons
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
@@ -28,7 +30,7 @@ from typing import Any, cast
 from psycopg.sql import SQL, Composable, Composed, Identifier
 from psycopg.types.json import Jsonb
 
-from langledger.arguments import check_text
+from langledger.arguments import check_text, check_whole, shown, unstorable
 from langledger.entries.log import thread_key
 from langledger.errors import ConfigurationError
 
@@ -39,6 +41,7 @@ _FACTS = ("path", "function", "class", "error", "language", "topic", "tool")
 _COMPARED = {"entry_id": "ref", "created_at": "created_at"}
 NAMES = (*_COLUMNS, "thread_id", "tag", *_FACTS, "symbol", *_COMPARED, "metadata.<key>")
 _OPERATORS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
 _ROLES = {"user": "human", "assistant": "ai"}
 
 
@@ -53,6 +56,7 @@ def condition(tenant: str, filters: Mapping[str, Any] | None) -> tuple[Composed,
     if filters is not None and not isinstance(filters, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
         raise ConfigurationError("filter must be a mapping such as {'role': 'tool'}")
     for place, (name, value) in enumerate((filters or {}).items()):
+        check_text("a filter's name", name)
         built, values = _one(tenant, name, value, f"f{place}")
         parts.append(SQL(" AND ") + built)
         params.update(values)
@@ -107,8 +111,7 @@ def _compared(name: str, value: Any, key: str) -> tuple[Composable, dict[str, An
     parts: list[Composable] = []
     params: dict[str, Any] = {}
     for operator, bound in _operations(name, value).items():
-        _check_bound(name, bound)
-        params[f"{key}_{len(params)}"] = bound
+        params[f"{key}_{len(params)}"] = _bound(name, bound)
         symbol = SQL(cast("Any", _OPERATORS[operator]))
         param = _param(f"{key}_{len(params) - 1}")
         parts.append(SQL("{} {} {}::{}").format(column, symbol, param, kind))
@@ -125,10 +128,10 @@ def _given(path: str, value: Any, key: str) -> tuple[Composable, dict[str, Any]]
     for operator, bound in _operations(path, value, more=("$in",)).items():
         name = f"{key}_{len(params)}"
         if operator == "$in":
-            params[name] = [Jsonb(member) for member in bound]
+            params[name] = [_json(path, member) for member in _members(path, bound)]
             parts.append(SQL("{} = ANY({}::jsonb[])").format(item, _param(name)))
             continue
-        params[name] = Jsonb(bound)
+        params[name] = _json(path, bound)
         symbol = SQL(cast("Any", _OPERATORS[operator]))
         parts.append(
             SQL("(jsonb_typeof({0}) = jsonb_typeof({2}::jsonb) AND {0} {1} {2}::jsonb)").format(
@@ -146,24 +149,46 @@ def _operations(name: str, value: Any, more: Sequence[str] = ()) -> dict[str, An
         operator for operator in given if operator not in _OPERATORS and operator not in more
     ]
     if unknown or not given:
-        raise ConfigurationError(
-            f"filter {name!r} has {unknown[0]!r}; use "
-            if unknown
-            else f"filter {name!r} is empty; use " + ", ".join([*_OPERATORS, *more])
-        )
+        fault = f"has {unknown[0]!r}" if unknown else "is empty"
+        raise ConfigurationError(f"filter {name!r} {fault}; use {', '.join([*_OPERATORS, *more])}")
     return given
 
 
-def _check_bound(name: str, bound: Any) -> None:
+def _bound(name: str, bound: Any) -> int | datetime:
     kinds = (str, datetime) if name == "created_at" else (int,)
     if isinstance(bound, bool) or not isinstance(bound, kinds):
         expected = "a datetime or ISO text" if name == "created_at" else "a whole number"
         raise ConfigurationError(f"filter {name!r} must be compared with {expected}")
-    if isinstance(bound, str):
-        try:
-            datetime.fromisoformat(bound)
-        except ValueError:
-            raise ConfigurationError(f"filter {name!r} is no ISO date or time") from None
+    if isinstance(bound, int):
+        return check_whole(f"filter {name!r}", bound, least=-(2**63))
+    if isinstance(bound, datetime):
+        return bound
+    try:
+        return datetime.fromisoformat(bound)
+    except ValueError:
+        raise ConfigurationError(f"filter {name!r} is no ISO date or time") from None
+
+
+def _members(name: str, bound: Any) -> list[Any]:
+    if not isinstance(bound, (list, tuple, set, frozenset)):
+        raise ConfigurationError(f"$in of filter 'metadata.{name}' must have a list")
+    return list(cast("Sequence[Any]", bound))
+
+
+def _json(name: str, value: Any) -> Jsonb:
+    """Return a value as PostgreSQL's JSON, which has neither NaN nor NUL."""
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        raise ConfigurationError(
+            f"filter 'metadata.{name}' must be compared with what JSON knows, not {shown(value)}"
+        ) from None
+    fault = unstorable(text) or ("a NUL character" if _NUL.search(text) else None)
+    if fault is not None:
+        raise ConfigurationError(
+            f"filter 'metadata.{name}' holds {fault}, which nothing stored has"
+        )
+    return Jsonb(value)
 
 
 def _texts(name: str, value: Any) -> list[str]:

@@ -184,6 +184,16 @@ def test_any_text_is_indexed(ledger: Ledger) -> None:
         ({"entry_id": "3"}, "a whole number"),
         ({"created_at": "yesterday"}, "ISO"),
         (["role"], "must be a mapping"),
+        ({"entry_id": {}}, r"is empty; use \$eq, \$ne"),
+        ({"entry_id": {"$near": 3}}, r"'\$near'; use \$eq, \$ne"),
+        ({"entry_id": 10**30}, "at most"),
+        ({"entry_id": {"$gt": float("nan")}}, "a whole number"),
+        ({"metadata.n": {"$gt": float("nan")}}, "JSON knows, not nan"),
+        ({"metadata.n": [object()]}, "JSON knows, not a object"),
+        ({"metadata.n": {"$in": 5}}, "must have a list"),
+        ({"metadata.n": "half \ud800"}, "half of a surrogate pair"),
+        ({"metadata.n": ["\x00"]}, "a NUL character"),
+        ({1: 2}, "a filter's name must be"),
     ],
 )
 def test_a_wrong_filter_is_named(noted: Ledger, filters: Any, said: str) -> None:
