@@ -6,7 +6,14 @@ import asyncio
 from typing import Any, Protocol, cast, get_args
 from uuid import uuid4
 
-from langledger.arguments import check_choice, check_key, check_text, check_whole
+from langledger.arguments import (
+    check_choice,
+    check_key,
+    check_optional,
+    check_switch,
+    check_text,
+    check_whole,
+)
 from langledger.compaction.history import newest, state_of
 from langledger.compaction.statekeeping import with_shared
 from langledger.entries import Location, count
@@ -239,6 +246,7 @@ def _state(  # noqa: PLR0917 - the methods' own arguments
     project: str | None,
 ) -> Operation[WorkingState]:
     location = Location(host.tenant, thread_id, scope)
+    check_optional("task_id", task_id)
     last = None if at is None else (yield from entry_number(location, at, name="at"))
     state = yield from state_of(location, at=last, task_id=task_id, redactor=host.redactor)
     if project is None:
@@ -265,6 +273,10 @@ def _changed(record_id: str, **fields: Any) -> Changed:
     given = {name: value for name, value in fields.items() if value is not None}
     if not given:
         raise StateError("nothing is to be changed: give what, why, status or archived")
+    if "status" in given:
+        check_choice("status", given["status"], get_args(StatementStatus))
+    if "archived" in given:
+        check_switch("archived", given["archived"])
     for name in ("what", "why"):
         if name in given:
             given[name] = _line(name, given[name], empty=name == "why")
@@ -278,7 +290,7 @@ def _added(kind: StatementKind, what: str, *, why: str, task_id: str | None) -> 
         kind=kind,
         what=_line("what", what),
         why=_line("why", why, empty=True),
-        task_id=task_id,
+        task_id=check_optional("task_id", task_id),
     )
 
 
@@ -309,8 +321,10 @@ def _share(  # noqa: PLR0917 - the methods' own arguments
 def _team(
     tenant: str, project: str | None, kind: str | None, thread_id: str | None, limit: int
 ) -> Operation[list[Row]]:
-    if project is not None:
-        check_text("project", project)
+    check_optional("project", project)
+    check_optional("thread_id", thread_id)
+    if kind is not None:
+        check_choice("kind", kind, store.PUBLISHED)
     check_whole("limit", limit)
     return store.published(tenant, project, kind=kind, thread_id=thread_id, limit=limit)
 

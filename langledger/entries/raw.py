@@ -10,7 +10,7 @@ from typing import Any
 from langchain.tools import ToolRuntime
 from langchain_core.tools import BaseTool, StructuredTool
 
-from langledger.arguments import check_whole
+from langledger.arguments import check_text, check_whole
 from langledger.database.queries import load_queries
 from langledger.entries.attached import without_bytes
 from langledger.entries.log import Entry, Location, load
@@ -65,6 +65,7 @@ def entry_number(location: Location, given: int | str, *, name: str = "entry") -
     """
     if not isinstance(given, str):
         return check_whole(name, given)
+    check_text(name, given)
     rows = yield from fetch(_queries["entry_by_message"], **location.keys, message_id=given.strip())
     if rows:
         return rows[0]["seq"]

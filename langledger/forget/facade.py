@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import timedelta
 
+from langledger.arguments import check_text
 from langledger.compaction.host import Host
 from langledger.forget import export, operations, receipts
 from langledger.forget.receipts import Receipt
@@ -103,12 +104,11 @@ class Forgetting:
             ``type`` (``thread``, ``entry``, ``compaction``, ``pin``, ``state_event``,
             ``state_record``, ``recalled``, ``checkpoint``, ``item`` or ``receipt``), and what it
             is.
+
+        Raises:
+            ConfigurationError: ``user_id`` is no usable string.
         """
-        for source in run(export.sources(self.tenant, user_id), self.executor):
-            after: int | None = 0
-            while after is not None:
-                records, after = run(export.page(source, after), self.executor)
-                yield from records
+        return _exported(self, check_text("user_id", user_id))
 
 
 class AsyncForgetting:
@@ -158,11 +158,23 @@ class AsyncForgetting:
         """Await :meth:`Forgetting.receipts`."""
         return await arun(receipts.receipts(self.tenant, limit=limit), self.executor)
 
-    async def export(self: Host, *, user_id: str) -> AsyncIterator[export.Record]:
+    def export(self: Host, *, user_id: str) -> AsyncIterator[export.Record]:
         """Iterate as :meth:`Forgetting.export`."""
-        for source in await arun(export.sources(self.tenant, user_id), self.executor):
-            after: int | None = 0
-            while after is not None:
-                records, after = await arun(export.page(source, after), self.executor)
-                for record in records:
-                    yield record
+        return _aexported(self, check_text("user_id", user_id))
+
+
+def _exported(host: Host, user_id: str) -> Iterator[export.Record]:
+    for source in run(export.sources(host.tenant, user_id), host.executor):
+        after: int | None = 0
+        while after is not None:
+            records, after = run(export.page(source, after), host.executor)
+            yield from records
+
+
+async def _aexported(host: Host, user_id: str) -> AsyncIterator[export.Record]:
+    for source in await arun(export.sources(host.tenant, user_id), host.executor):
+        after: int | None = 0
+        while after is not None:
+            records, after = await arun(export.page(source, after), host.executor)
+            for record in records:
+                yield record

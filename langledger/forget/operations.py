@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import cast
 from uuid import uuid4
 
-from langledger.arguments import check_optional, check_switch, check_text, check_whole
+from langledger.arguments import check_optional, check_switch, check_text, check_whole, shown
 from langledger.database.queries import load_queries
 from langledger.entries import Location
 from langledger.errors import ConfigurationError
@@ -190,11 +191,22 @@ def _active(rows: Sequence[Row]) -> list[str]:
     return [str(row["thread_id"]) for row in rows if row["active"]]
 
 
-def _numbers(entry_ids: int | Sequence[int] | None) -> list[int]:
-    given = [entry_ids] if isinstance(entry_ids, int) else list(entry_ids or ())
+def _numbers(entry_ids: object) -> list[int]:
+    given = [entry_ids] if isinstance(entry_ids, int) else _listed(entry_ids)
     if not given:
         raise ConfigurationError("entry_ids is empty: give the number of an entry, or several")
     return [check_whole("an entry id", number, least=1) for number in given]
+
+
+def _listed(entry_ids: object) -> list[object]:
+    """Return several numbers; the bytes ``b"x"`` are not entry 120."""
+    told = shown(entry_ids)
+    unfit = isinstance(entry_ids, (str, bytes, bytearray, memoryview, Mapping))
+    if unfit or not isinstance(entry_ids, Iterable):
+        raise ConfigurationError(
+            f"entry_ids must be the number of an entry, or several, not {told}"
+        )
+    return list(cast("Iterable[object]", entry_ids))
 
 
 def _moment(max_age: object) -> datetime:

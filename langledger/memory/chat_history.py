@@ -9,6 +9,7 @@ from uuid import uuid4
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
+from langledger.arguments import check_optional
 from langledger.compaction.host import Host
 from langledger.database.queries import load_queries
 from langledger.entries import Location, about
@@ -38,7 +39,7 @@ class LedgerChatMessageHistory(BaseChatMessageHistory):
 
     def __init__(self, ledger: Host, *, session_id: str, user_id: str | None = None) -> None:
         self._executor = ledger.executor
-        self._user_id = user_id
+        self._user_id = check_optional("user_id", user_id)
         self._outage = ledger.outage
         self.location = Location(ledger.tenant, session_id)
 

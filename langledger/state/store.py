@@ -20,6 +20,7 @@ from langledger.state.records import KINDS, Statement, StatementKind, WorkingSta
 from langledger.state.text import printable
 
 __all__ = [
+    "PUBLISHED",
     "Event",
     "add_event",
     "advance",
@@ -35,6 +36,9 @@ __all__ = [
 
 logger = logging.getLogger("langledger.state")
 
+PUBLISHED = ("file", "step", *KINDS, "last_action")
+"""Kinds of the records that agents publish."""
+
 _queries = load_queries("langledger.state")
 
 
@@ -47,12 +51,14 @@ class Event:
         at_seq: The newest entry it knows of.
         sources: The entries it rests on.
         body: What it says.
+        created_at: When it was stored.
     """
 
     number: int
     at_seq: int
     sources: tuple[int, ...]
     body: Found | Added | Changed
+    created_at: datetime
 
 
 def add_event(
@@ -87,7 +93,13 @@ def events(
         until=until,
     )
     return [
-        Event(row["number"], row["at_seq"], tuple(row["sources"]), read_body(row["body"]))
+        Event(
+            number=row["number"],
+            at_seq=row["at_seq"],
+            sources=tuple(row["sources"]),
+            body=read_body(row["body"]),
+            created_at=row["created_at"],
+        )
         for row in rows
     ]
 

@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
+from langledger.arguments import shown
 from langledger.entries import Location, history
 from langledger.entries.lookup import Locate, messages_of
 from langledger.operations import Executor, Operation, Row, arun, run
@@ -94,10 +95,10 @@ def team_tool(executor: Executor, tenant: str, project: str) -> BaseTool:
         return store.published(tenant, project, kind=kind or None, limit=_LINES)
 
     def read_team_state(kind: str = "") -> str:
-        return _told(run(rows(kind), executor))
+        return _unknown(kind) or _told(run(rows(kind), executor))
 
     async def aread_team_state(kind: str = "") -> str:
-        return _told(await arun(rows(kind), executor))
+        return _unknown(kind) or _told(await arun(rows(kind), executor))
 
     return StructuredTool.from_function(
         func=read_team_state,
@@ -153,6 +154,13 @@ def _recorded(location: Location) -> Operation[dict[int, str]]:
         for entry in entries
         if entry.role == "human" and (entry.scope or "") == location.scope
     }
+
+
+def _unknown(kind: str) -> str | None:
+    """Tell a model that asks for a kind that there is not what to ask for."""
+    if not kind or kind in store.PUBLISHED:
+        return None
+    return f"There is no kind {shown(kind)}: leave it out, or give {', '.join(store.PUBLISHED)}."
 
 
 def _told(rows: list[Row]) -> str:
