@@ -24,16 +24,16 @@ _CONTEXT = 4  # messages before the one that is quoted
 _FEW = 2
 _TURN = re.compile(r"\.{3,}|…|;|,? but\b|；|，但是?", re.IGNORECASE)
 _FOR_THE_USER = re.compile(
-    r"\b(?:users?|customer|client|human|owner|boss|manager|operator|maintainer)\b.{0,20}"
+    r"(?<![-\w])(?:users?|customer|client|human|owner|boss|manager|operator|maintainer)\b(?!-).{0,20}"
     r"\b(?:approv\w+|agree\w*|consent\w*|confirm\w*|allow\w*|accept\w*|order\w*|want\w*|ask\w*"
-    r"|said|says|told|decid\w+|request\w*|permit\w*|permission|require\w*|authori[sz]\w*"
+    r"|said|says|told|decid\w+|request\w*|permit\w*|require\w*|authori[sz]\w*"
     r"|sign(?:ed|s)?[ -]off|instruct\w*|insist\w*|sanction\w*|bless\w*|ok(?:ay)?(?:ed|'d)"
     r"|green[ -]?light\w*|go[ -]ahead|thumbs[ -]up)"
     r"|\b(?:approved|confirmed|allowed|ordered|requested|authori[sz]ed|permitted|instructed"
     r"|signed[ -]off|green[ -]?lit|ok(?:ay)?ed) by (?!(?:default|design)\b)\w"
     r"|\b(?:approval|consent|permission|authori[sz]ation|sign-?off|green[ -]?light|go-ahead)\b"
     r".{0,12}\b(?:received|obtained|given|granted|got|secured|came|from)\b"
-    r"|\b(?:got|received|obtained|have|has|had|with|given|granted)\b.{0,12}"
+    r"|\b(?:got|received|obtained|(?:I|we) have|given|granted)\b.{0,12}"
     r"\b(?:approval|consent|permission|authori[sz]ation|sign-?off|green[ -]?light|go-ahead)\b"
     r"|(?:用户|使用者|用戶|客户|客戶|老板|老闆|业主|领导|主管|经理|负责人|甲方).{0,6}"
     r"(?:同意|批准|确认|確認|要求|允许|允許|决定|決定|说|說|希望|授权|授權|许可|許可|准许|准許|指示"
