@@ -17,6 +17,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from langledger.compaction.flights import shared
 from langledger.compaction.grounds import Grounds
 from langledger.compaction.host import model_name
 from langledger.compaction.overflow import is_overflow
@@ -149,15 +150,22 @@ class Writer:
     def write(self, piece: str, *, record: str = "", depth: int = 0) -> Operation[str | None]:
         """Return the model's account of a piece that follows a record, or None."""
         name = self._digest(piece, record)
-        account = yield from cached_summary(self.location.tenant, name)
-        if account is not None:
-            return account
         try:
-            account = yield from self._tried(piece, record)
+            key = (self.location.tenant, name)
+            return (yield from shared(key, lambda: self._kept(name, piece, record)))
         except _TooLongError:
             account = yield from self._halved(piece, record, depth)
         if account is not None:
             yield from cache_summary(self.location.tenant, name, account)
+        return account
+
+    def _kept(self, name: bytes, piece: str, record: str) -> Operation[str | None]:
+        """Return the account that was kept, else one that the model writes now."""
+        account = yield from cached_summary(self.location.tenant, name)
+        if account is None:
+            account = yield from self._tried(piece, record)
+            if account is not None:
+                yield from cache_summary(self.location.tenant, name, account)
         return account
 
     def _digest(self, piece: str, record: str) -> bytes:
