@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Annotated, Any, ParamSpec
+from typing import Annotated, Any, ParamSpec, cast
 
 from mcp.server.mcpserver import MCPServer, ResourceSecurity
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-from pydantic import Field
+from mcp.server.mcpserver.tools import Tool
+from pydantic import Field, create_model, model_validator
 
 import langledger
 from langledger import Ledger
@@ -80,23 +81,22 @@ def build_server(
         repository: The folder whose code the tools mean where they are given none; its index is
             brought up to date before they answer.
     """
-    server: MCPServer[Any] = MCPServer(
-        "langledger",
-        version=langledger.__version__,
-        instructions=_INSTRUCTIONS,
-        log_level="WARNING",
-    )
 
     def default() -> str:
         return thread_id or (reading.latest_in(ledger, folder) if folder else "")
 
-    _add_tools(server, ledger, default)
-    _add_code_tools(server, Code(ledger, repository))
+    server: MCPServer[Any] = MCPServer(
+        "langledger",
+        version=langledger.__version__,
+        instructions=_INSTRUCTIONS,
+        tools=[*_tools(ledger, default), *_code_tools(Code(ledger, repository))],
+        log_level="WARNING",
+    )
     _add_resources(server, ledger)
     return server
 
 
-def _add_tools(server: MCPServer[Any], ledger: Ledger, default: Callable[[], str]) -> None:
+def _tools(ledger: Ledger, default: Callable[[], str]) -> list[Tool]:
     def recall(
         query: str, thread_id: Thread = "", k: Annotated[int, Field(ge=1, le=20)] = 5
     ) -> str:
@@ -123,14 +123,16 @@ def _add_tools(server: MCPServer[Any], ledger: Ledger, default: Callable[[], str
     def threads(limit: Annotated[int, Field(ge=1, le=200)] = 20) -> str:
         return reading.threads(ledger, limit)
 
-    _tool(server, recall, _RECALL)
-    _tool(server, state, _STATE)
-    _tool(server, update_state, UPDATE_DESCRIPTION)
-    _tool(server, entries, _ENTRIES)
-    _tool(server, threads, "The threads there are, the latest first.")
+    return [
+        _tool(recall, _RECALL),
+        _tool(state, _STATE),
+        _tool(update_state, UPDATE_DESCRIPTION),
+        _tool(entries, _ENTRIES),
+        _tool(threads, "The threads there are, the latest first."),
+    ]
 
 
-def _add_code_tools(server: MCPServer[Any], code: Code) -> None:
+def _code_tools(code: Code) -> list[Tool]:
     def search_code(
         query: str, budget: Annotated[int, Field(ge=1, le=20_000)] = 3200, folder: Folder = ""
     ) -> str:
@@ -144,9 +146,11 @@ def _add_code_tools(server: MCPServer[Any], code: Code) -> None:
     ) -> str:
         return code.ask("related_code", folder, symbol=symbol, hops=hops)
 
-    _tool(server, search_code, SEARCH_DESCRIPTION)
-    _tool(server, read_symbol, READ_DESCRIPTION)
-    _tool(server, related_code, RELATED_DESCRIPTION)
+    return [
+        _tool(search_code, SEARCH_DESCRIPTION),
+        _tool(read_symbol, READ_DESCRIPTION),
+        _tool(related_code, RELATED_DESCRIPTION),
+    ]
 
 
 def _add_resources(server: MCPServer[Any], ledger: Ledger) -> None:
@@ -174,10 +178,31 @@ def _add_resources(server: MCPServer[Any], ledger: Ledger) -> None:
     offer(f"{thread}/compactions", compactions, "The reports of a thread's compactions.")
 
 
-def _tool(server: MCPServer[Any], function: Callable[..., str], description: str) -> None:
-    server.add_tool(
+def _tool(function: Callable[..., str], description: str) -> Tool:
+    """Return a tool that refuses arguments it does not know; the SDK's would pass over them.
+
+    An agent that writes ``thread`` for ``thread_id`` must not be answered from all threads.
+    """
+    tool = Tool.from_function(
         _refusing(function, ToolError), description=description, structured_output=False
     )
+    lenient = tool.fn_metadata.arg_model
+    known = ", ".join(lenient.model_fields)
+
+    def check(given: dict[str, Any]) -> dict[str, Any]:
+        if unknown := [name for name in given if name not in lenient.model_fields]:
+            raise ValueError(f"there is no argument {unknown[0]!r}; {tool.name} takes {known}")
+        return given
+
+    strict = create_model(
+        lenient.__name__,
+        __base__=lenient,
+        __cls_kwargs__={"extra": "forbid"},
+        __validators__={"check": cast("Any", model_validator(mode="before")(check))},
+    )
+    tool.fn_metadata.arg_model = strict
+    tool.parameters = strict.model_json_schema(by_alias=True)
+    return tool
 
 
 def _refusing(function: Callable[P, str], refusal: type[Exception]) -> Callable[P, str]:

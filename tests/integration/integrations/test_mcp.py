@@ -122,6 +122,19 @@ async def test_what_cannot_be_done_is_told(ledger: Ledger) -> None:
         assert await refused(client, "recall", query="x", k=0)
 
 
+async def test_an_argument_that_no_tool_has_is_refused_and_not_passed_over(
+    ledger: Ledger,
+) -> None:
+    """A search that was meant for one thread must not go through all of them."""
+    async with Client(build_server(ledger)) as client:
+        told = await refused(client, "recall", query="8431-blue", thread="other")
+        assert "there is no argument 'thread'; recall takes query, thread_id, k" in told
+        for tool in (await client.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False
+            told = await refused(client, tool.name, **{"caf\ud800": 1})
+            assert b"there is no argument 'caf" in told.encode()
+
+
 async def test_update_state_holds_a_claim_against_the_users_words(ledger: Ledger) -> None:
     items = [
         {"kind": "decision", "what": "Tokens are signed with HS256", "why": "no key server"},
