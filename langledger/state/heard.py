@@ -13,6 +13,7 @@ from langledger.state.statements.patterns import (
     agent_decisions,
     answers,
     left_open,
+    taken_back,
     user_statements,
 )
 from langledger.state.statements.proposal import Noted
@@ -66,7 +67,7 @@ def hear_user(state: WorkingState, message: HumanMessage, source: int) -> None:
     for question in _put_before(state):
         _answer(book, question, text, source)
     state.heard = (*state.heard, source)[-OPEN_FOR:]
-    book.take(user_statements(text, source))
+    book.take([*taken_back(text, source, state.conventions), *user_statements(text, source)])
     book.expire()
     with_topic(state, text)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from langledger.state.records import Statement, StatementKind, WorkingState
-from langledger.state.statements.likeness import about, replaces, same
+from langledger.state.statements.likeness import about, names_one, replaces, same
 from langledger.state.statements.proposal import Closing, Noted, Said
 
 __all__ = ["MAX_ACTIVE", "MAX_ARCHIVED", "MAX_FINISHED", "StatementBook"]
@@ -34,7 +34,7 @@ _LETTERS: dict[StatementKind, str] = {
     "definition": "t",
 }
 _SHARED = ("convention", "definition")
-_CLOSES = 0.5
+_CLOSES = 0.6
 
 
 class StatementBook:
@@ -77,10 +77,11 @@ class StatementBook:
             task_id=task,
             confidence=noted.confidence,
         )
+        corrected = _corrected(noted, held)
         for at, known in enumerate(held):
             if known.status != "active" or not self._concerns(known):
                 continue
-            if _newer_replaces(noted, known):
+            if _newer_replaces(noted, known) or (known is corrected):
                 held[at] = _superseded(known, statement.id, noted.sources[-1])
             elif known.position[0] > noted.position[0] and replaces(known.what, noted.what):
                 statement = _superseded(statement, known.id, known.position[0])
@@ -161,9 +162,20 @@ def _newer_replaces(noted: Noted, known: Statement) -> bool:
     return replaces(noted.what, known.what, corrects=noted.corrects, instead_of=noted.instead_of)
 
 
+def _corrected(noted: Noted, held: list[Statement]) -> Statement | None:
+    """Return the choice that a correction by another name alone is of: the last one before it."""
+    if not (noted.corrects and names_one(noted.what)):
+        return None
+    before = [s for s in held if s.status == "active" and s.position[0] < noted.position[0]]
+    last = before[-1] if before else None
+    return last if last is not None and names_one(last.what) else None
+
+
 def _fit(closing: Closing, known: Statement) -> float:
     if closing.id:
         return 2.0 if closing.id == known.id else 0.0
+    if closing.newest:
+        return float(known.origin == "user")
     if closing.kinds == ("question",):
         return 1.0 if closing.what == known.what else 0.0
     return about(closing.what, known.what)

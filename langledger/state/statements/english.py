@@ -10,6 +10,7 @@ _BARE = r"(?:,?\s+(?:just|please|also|really|ever|actually|at all|only|simply),?
 _NOT_ORDERS = (
     r"worry|bother|mind|care|get me wrong|think|know|see|understand|believe|recall|remember|like"
     r"|feel|have|need|seem|mean|trust|you|we|they|i\b|hesitate|panic|be (?:afraid|sorry|shy)|sweat"
+    r"|gonna|going|would|will|was|were|had|been|have been|in my"
     r"|give up|ask again|ask me why|say|love|agree|expect|quite|even know|work\b|exist"
 )
 _DOING = (
@@ -61,6 +62,19 @@ _CONVENTIONS = (
         r"(?:from now on|going forward|from here on|in (?:the )?future|for (?:all )?future \w+"
         r"|at all times|under no circumstances|whatever you do)\b.{6,}",
         0.95,
+    ),
+    Rule(
+        "convention",
+        r"(?!(?:i|we|you|he|she|it|they|this|that|the|there|these|those|my|your)\b)[a-z][^?]{6,}"
+        r"\b(?:from now on|going forward|from here on)[.!]?\Z",
+        0.9,
+    ),
+    Rule(
+        "convention",
+        r"(?:answer|reply|respond|speak|talk)(?: to me)?(?: back)? (?:only )?in (?:english|german"
+        r"|french|spanish|italian|portuguese|russian|chinese|japanese|korean|mandarin|dutch|polish"
+        r"|turkish|arabic|hindi)(?: please| only| again| now)*[.!]?\Z",
+        0.85,
     ),
     Rule(
         "convention",
@@ -266,6 +280,23 @@ _DEFINITIONS = (
 
 _REVOKED = (
     (
+        r"(?:forget|ignore|drop|disregard|cancel|lift|revoke)(?: about)? (?:that|this|the last)"
+        r"(?: last)? (?P<newest>rule|restriction|order|instruction|convention|decision|ban)"
+        r"(?: now| again| please)?[.!]?\Z"
+    ),
+    (
+        r"(?:forget|ignore|drop|disregard|cancel|lift|revoke) (?:the|my|our|that) (?:rule"
+        r"|restriction|ban|instruction) (?:about|on|against|for) (?P<what>.{3,120}?)[.!]?\Z"
+    ),
+    (
+        r"(?:there(?:'s| is) )?no (?:longer (?:any )?)?need to (?P<what>.{3,120}?)"
+        r"(?: any ?more| any longer| now)?[.!]?\Z"
+    ),
+    (
+        r"(?:scrap|ditch|abandon|drop) (?!(?:the|that|this|these|it|them|everything)\b)"
+        r"(?P<what>[\w.+#-]{2,30})[.!]?\Z"
+    ),
+    (
         r"(?:you|we) (?:can|may|could|are (?:now )?(?:free|allowed) to)(?: now"
         r"| again)* (?P<what>.{3,120}?)(?: again| now| after all)[.!]?\Z"
     ),
@@ -291,10 +322,16 @@ _REVOKED = (
     ),
 )
 
+_ALLOWED = (r"(?:you|we) (?:can|may|are (?:now )?(?:free|allowed) to) (?P<what>.{3,120}?)[.!]?\Z",)
+
 ENGLISH = Grammar(
     rules=(*_DEFINITIONS, *_QUESTIONS, *_DECISIONS, *_CONVENTIONS),
     corrections=_CORRECTIONS,
     revocations=_REVOKED,
+    permissions=_ALLOWED,
+    forbidding=r"(?:please )?(?:do not|don'?t|never|avoid|stop)(?: ever)? ",
+    after_ban=r"(?: any ?more| any longer| again| please)*[.!\s]*\Z",
+    anew=r" (?:again|now)[.!]*\Z",
     lead=(
         r"(?:note(?:,? however,?)? that|ok(?:ay)?|k|yes|yeah|yep|also|and|pl\w{1,3}se|pls|so"
         r"|well|but|oh|hmm+|btw|fyi|actually|great"

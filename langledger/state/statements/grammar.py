@@ -39,6 +39,10 @@ class Grammar:
         rules: Tried in order; the first that fits decides.
         corrections: Tried as well where the sentence begins as a correction.
         revocations: Each with a group ``what`` that names what holds no longer.
+        permissions: Each with a group ``what`` that is allowed, if just that was forbidden.
+        forbidding: How a ban begins; what follows is forbidden.
+        after_ban: What a ban may end with that is not forbidden.
+        anew: How an order ends that goes on with what was forbidden.
         lead: A word of no account that a sentence may begin with.
         correcting: How a correction begins.
         refused: What a sentence must not contain: it asks, supposes or tells of others.
@@ -52,6 +56,10 @@ class Grammar:
     rules: tuple[Rule, ...]
     corrections: tuple[Rule, ...]
     revocations: tuple[str, ...]
+    permissions: tuple[str, ...]
+    forbidding: str
+    after_ban: str
+    anew: str
     lead: str
     correcting: str
     refused: str
@@ -65,10 +73,10 @@ class Grammar:
         """Return what a sentence says that is to be noted; None for most."""
         corrects = self._pattern(self.correcting).match(sentence)
         rest = self._bare(sentence[corrects.end() :] if corrects else sentence)
-        if self._pattern(self.unfit).match(rest):
-            return None
         if self._pattern(self.refused).search(rest):
             return None
+        if self._pattern(self.unfit).match(rest):
+            return self._closing(rest, source, index)
         rules = (*self.rules, *(self.corrections if corrects else ()))
         for start, text in self._readings(rest):
             for rule in rules:
@@ -112,8 +120,28 @@ class Grammar:
     def _closing(self, text: str, source: int, index: int) -> Closing | None:
         for pattern in self.revocations:
             if found := self._pattern(pattern).match(text):
-                return Closing(what=found["what"], source=source, index=index)
+                return _revoked(found, source, index)
         return None
+
+    def allowed(self, sentence: str) -> str:
+        """Return what a sentence allows; empty for most."""
+        bare = self._bare(sentence)
+        found = (self._pattern(pattern).match(bare) for pattern in self.permissions)
+        return next((match["what"] for match in found if match), "")
+
+    def forbidden(self, ban: str) -> str:
+        """Return what a sentence forbids, in its own words; empty where it is no ban."""
+        bare = self._bare(ban)
+        begins = self._pattern(self.forbidding).match(bare)
+        if begins is None:
+            return ""
+        return _plain(self._pattern(self.after_ban).sub("", bare[begins.end() :]))
+
+    def ordered(self, sentence: str) -> tuple[str, bool]:
+        """Return what a sentence orders, if it does, and whether that is to be done anew."""
+        bare = self._bare(sentence)
+        anew = self._pattern(self.anew)
+        return _plain(anew.sub("", bare)), anew.search(bare) is not None
 
     def _bare(self, sentence: str) -> str:
         lead = self._pattern(rf"\A{self.lead}")
@@ -129,3 +157,16 @@ class Grammar:
         if known is None:
             known = self._compiled[text] = re.compile(text, re.IGNORECASE)
         return known
+
+
+def _revoked(found: re.Match[str], source: int, index: int) -> Closing:
+    named = found.groupdict()
+    if (what := named.get("what")) is not None:
+        return Closing(what=what, source=source, index=index)
+    decision = named["newest"].lower() in ("decision", "决定")
+    kinds: tuple[StatementKind, ...] = ("decision",) if decision else ("convention",)
+    return Closing(newest=True, kinds=kinds, source=source, index=index)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split()).rstrip(".!。！ ")

@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Features", "about", "features", "replaces", "same"]
+__all__ = ["Features", "about", "features", "lifts", "names_one", "replaces", "same"]
 
-_WORD = re.compile(r"[^\W\d_][\w./:@-]*|\d[\w.,:%-]*")
+_WORD = re.compile(r"[^\W\d_][\w./:@'-]*|\d[\w.,:%-]*")
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
 _NEGATIVE = re.compile(
     r"\b(?:not|never|no|none|avoid|without|stop|cannot|forbid(?:den)?|drop|remove[ds]?"
@@ -207,6 +207,19 @@ _ALIKE = {
     "create": "add",
     "introduce": "add",
 }
+_CJK_CHANGE = re.compile(r"修改|更改|改动|编辑|触碰")
+_SPOKEN = re.compile(
+    r"\b(?:answer|reply|respond|speak|talk|write)(?: to me)?(?: back)? (?:only )?in (?:english"
+    r"|german|french|spanish|italian|portuguese|russian|chinese|japanese|korean|mandarin|dutch|polish"
+    r"|turkish|arabic|hindi)\b(?! (?:to|the|for)\b)"
+    r"|(?:中文|英文|英语|汉语|日语|法语|德语|俄语|韩语)(?:来)?(?:回答|回复|交流)",
+    re.IGNORECASE,
+)
+_NAMES_ONE = re.compile(
+    r"\A(?:let'?s |we(?:'ll| will) )?(?:just )?(?:use|go with|switch to|改用|换成|使用|采用|用)\s*"
+    r"[A-Za-z][\w.+#-]*(?:\s*(?:instead|吧))?[.!。！]?\Z",
+    re.IGNORECASE,
+)
 _SUFFIXES = ("ies", "ing", "ed", "es", "s")
 _SAME, _HELD, _REPLACES, _CORRECTS = 0.6, 0.85, 0.6, 0.3
 
@@ -223,11 +236,11 @@ class Features:
 @lru_cache(maxsize=4096)
 def features(text: str) -> Features:
     """Return the words and numbers of a statement, and whether it forbids."""
-    lowered = text.lower()
-    found = [word.strip("./:-") for word in _WORD.findall(_CJK.sub(" ", lowered))]
+    lowered = text.lower().replace("’", "'")
+    found = [word.strip("./:'-") for word in _WORD.findall(_CJK.sub(" ", lowered))]
     numbers = frozenset(word for word in found if word[:1].isdigit())
     words = {_stem(w) for w in found if w and w not in numbers and w not in _COMMON}
-    for run in _CJK.findall(_CJK_COMMON.sub(" ", lowered)):
+    for run in _CJK.findall(_CJK_COMMON.sub(" ", _CJK_CHANGE.sub("改", lowered))):
         words |= {run[at : at + 2] for at in range(max(len(run) - 1, 1))}
     return Features(frozenset(words), numbers, _NEGATIVE.search(lowered) is not None)
 
@@ -250,6 +263,9 @@ def replaces(new: str, old: str, *, corrects: bool = False, instead_of: str = ""
     a, b = features(new), features(old)
     if instead_of and _covers(b, features(instead_of)) and not b.negative:
         return True
+    spoken = _SPOKEN.search(new), _SPOKEN.search(old)
+    if all(spoken) and not (a.negative or b.negative):
+        return True  # an agent answers in one language at a time
     shared = len(a.words & b.words)
     if not shared:
         return False
@@ -266,6 +282,22 @@ def about(what: str, statement: str) -> float:
     a, b = features(what), features(statement)
     named, held = a.words | a.numbers, b.words | b.numbers
     return len(named & held) / len(named) if named else 0.0
+
+
+def lifts(permission: str, statement: str) -> bool:
+    """Whether what is allowed is just what a statement forbids, no more and no less."""
+    a, b = features(permission), features(statement)
+    return (
+        b.negative
+        and not a.negative
+        and bool(b.words)
+        and (a.words, a.numbers) == (b.words, b.numbers)
+    )
+
+
+def names_one(text: str) -> bool:
+    """Whether a statement says no more than what is to be used, by one name."""
+    return _NAMES_ONE.match(text) is not None
 
 
 def _covers(statement: Features, part: Features) -> bool:

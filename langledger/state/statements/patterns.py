@@ -8,17 +8,19 @@ is never read: a tool can neither order nor agree.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from langledger.state.records import Statement
 from langledger.state.statements.chinese import CHINESE
 from langledger.state.statements.english import ENGLISH
-from langledger.state.statements.likeness import about, features
+from langledger.state.statements.grammar import Grammar
+from langledger.state.statements.likeness import about, features, lifts
 from langledger.state.statements.proposal import Closing, Noted, Said
 from langledger.state.statements.prose import own_words, sentences
 from langledger.state.statements.reasons import MAX_WHAT, parted
 from langledger.state.text import one_line
 
-__all__ = ["MOST_OF_MESSAGE", "agent_decisions", "left_open", "user_statements"]
+__all__ = ["MOST_OF_MESSAGE", "agent_decisions", "left_open", "taken_back", "user_statements"]
 
 MOST_OF_MESSAGE = 24
 """Statements taken of one user message; one that says more is a document."""
@@ -89,13 +91,37 @@ def user_statements(text: str, source: int) -> list[Said]:
             whole = one_line(f"{last.what} {sentence}", MAX_WHAT)
             found[-1] = last.model_copy(update={"what": whole})
             continue
-        grammar = CHINESE if _CHINESE.search(sentence) else ENGLISH
-        said = grammar.read(sentence, source=source, index=index)
+        said = _grammar(sentence).read(sentence, source=source, index=index)
         if said is not None:
             found.append(said)
         if len(found) == MOST_OF_MESSAGE:
             break
     return found
+
+
+def taken_back(text: str, source: int, held: Iterable[Statement]) -> Iterator[Closing]:
+    """Yield that bans hold no longer, where a user message allows or orders just what they forbid.
+
+    Args:
+        text: What the user typed.
+        source: Seq of the message's entry.
+        held: What holds so far.
+    """
+    bans = [
+        (known, _grammar(known.what).forbidden(known.what))
+        for known in held
+        if known.status == "active" and features(known.what).negative
+    ]
+    for index, sentence in enumerate(sentences(own_words(text)) if bans else ()):
+        grammar = _grammar(sentence)
+        ordered, anew = grammar.ordered(sentence)
+        allowed = grammar.allowed(sentence)
+        for ban, forbidden in bans:
+            again = anew and ordered.startswith(f"{forbidden} ")  # it may say more of how
+            given = bool(forbidden) and (ordered == forbidden or again)
+            if not (given or (allowed and lifts(allowed, ban.what))) or grammar.doubtful(sentence):
+                continue
+            yield Closing(id=ban.id, kinds=("convention",), source=source, index=index)
 
 
 def agent_decisions(text: str, source: int) -> Iterator[Noted]:
@@ -136,6 +162,10 @@ def left_open(text: str, source: int) -> Iterator[Noted]:
             origin="agent",
             confidence=0.7,
         )
+
+
+def _grammar(sentence: str) -> Grammar:
+    return CHINESE if _CHINESE.search(sentence) else ENGLISH
 
 
 def answers(question: str, reply: str, source: int) -> Closing | None:

@@ -74,6 +74,7 @@ class Closing(Record):
         answer: The answer to a question, or the reason.
         source: The entry that says so.
         index: Its place in that entry.
+        newest: The newest is meant, whatever it is about.
     """
 
     what: str = ""
@@ -82,6 +83,7 @@ class Closing(Record):
     answer: str = ""
     source: int
     index: int = 0
+    newest: bool = False
 
     @property
     def position(self) -> Position:

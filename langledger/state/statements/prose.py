@@ -25,7 +25,8 @@ _CODE = re.compile(
 )
 _LOG = re.compile(
     r"^\s*(?:\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[?(?:error|warn(?:ing)?|info|debug|trace|fatal)\b"
-    r"[\]:]|traceback|file \"|at \S+ ?\(|\w*(?:error|exception): |e {3}|npm "
+    r"[\]:]|traceback|file \"|at \S+ ?\(|\w*(?:error|exception): |e {3}"
+    r"|npm (?:err|warn|notice|info|http|verb|timing)\w*\b"
     r"|make[:\[]|stderr|stdout"
     r"|fail(?:ed)?[: ]|pass(?:ed)?[: ]|exit code)",
     re.IGNORECASE,

@@ -65,6 +65,7 @@ USER = [
     "Nothing failed.",
     "No errors were found in the log.",
     "All tests pass and nothing failed.",
+    "Never gonna give you up.",
     "Let's do this.",
     "ok, let's do it",
     "Let's see.",

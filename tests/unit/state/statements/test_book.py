@@ -89,6 +89,56 @@ def test_a_revoked_order_stays_marked_and_may_be_given_again():
     assert [s.status for s in state.conventions] == ["expired", "active"]
 
 
+@pytest.mark.parametrize(
+    ("order", "then", "now"),
+    [
+        ("From now on, answer in German.", "Answer in English from now on.", "superseded active"),
+        ("以后都用中文回答。", "以后用英文回答。", "superseded active"),
+        ("Never use npm.", "You may use npm.", "expired"),
+        ("Never use npm.", "npm is allowed now.", "expired"),
+        ("Never use npm.", "Actually, ignore that rule.", "expired"),
+        ("Never push to main.", "Ignore the rule about pushing to main.", "expired"),
+        ("Don't touch config.py.", "You can edit config.py.", "expired"),
+        ("不要改 config.py。", "可以改 config.py 了。", "expired"),
+        ("千万不要修改 config.py。", "算了，config.py 可以改了。", "expired"),
+        ("Always run make check.", "No need to run make check any more.", "expired"),
+        ("Do not deploy on Friday.", "Deploy on Friday.", "expired"),
+        ("Don't commit any more.", "Commit after every step again.", "expired"),
+    ],
+)
+def test_the_newest_order_wins(order: str, then: str, now: str):
+    assert " ".join(s.status for s in said(order, then).conventions) == now
+
+
+@pytest.mark.parametrize(
+    ("choice", "then", "now"),
+    [
+        ("Let's use Redis because it's fast.", "Scrap Redis.", "expired"),
+        ("用 Postgres。", "不，改用 MySQL。", "superseded active"),
+        ("我们用 Redis 吧，因为快。", "还是别用 Redis 了，用 Kafka。", "superseded active"),
+    ],
+)
+def test_the_newest_choice_wins(choice: str, then: str, now: str):
+    assert " ".join(s.status for s in said(choice, then).decisions) == now
+
+
+@pytest.mark.parametrize(
+    ("order", "then"),
+    [
+        ("Never push to main.", "You can push to staging now."),
+        ("Don't run the tests on production.", "You can run the tests."),
+        ("Don't run the tests on production.", "Run the tests again."),
+        ("Never use npm.", "You may not use npm."),
+        ("Do not deploy on Friday.", "I deploy on Friday."),
+        ("Do not deploy on Friday.", "Should you deploy on Friday?"),
+        ("Always run the linter.", "No need to run the tests."),
+        ("不要改 config.py。", "可以改 main.py 了。"),
+    ],
+)
+def test_what_is_allowed_or_done_besides_leaves_an_order(order: str, then: str):
+    assert (order, "active") in told(said(order, then).conventions)
+
+
 def test_a_permission_that_revokes_nothing_is_nothing():
     state = said("Never use npm.", "You can look at the logs now.")
     assert told(state.conventions) == [("Never use npm.", "active")]
