@@ -18,6 +18,7 @@ from langledger.compaction.found import Finding, Section
 from langledger.compaction.instructions import RulesReader
 from langledger.compaction.sentences import clip, lines_of, one_line, sentences
 from langledger.compaction.transcript import is_request, readable_text, request_text
+from langledger.entries.at_hand import is_host_command
 
 __all__ = ["Digest", "Memory", "Request"]
 
@@ -84,7 +85,8 @@ class Digest:
             self._quiet.append((seq, message))
 
     def _read_request(self, seq: int, message: BaseMessage) -> None:
-        if text := _shorter(one_line(request_text(message))):
+        text = _shorter(one_line(request_text(message)))
+        if text and not is_host_command(text):
             question = _question(self._before) if len(text) <= _SHORT_REPLY else ""
             known = self._requests.setdefault((text, question), Request([], text, question))
             known.seqs.append(seq)

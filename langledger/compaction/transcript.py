@@ -15,6 +15,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from langledger.compaction.repeats import Repeats, without_repeats
+from langledger.entries.at_hand import is_user_run
 from langledger.errors import ConfigurationError
 from langledger.tokens import count_text, count_texts, cut_text, truncate_text
 from langledger.tokens.blocks import as_json
@@ -54,7 +55,7 @@ def is_request(message: BaseMessage) -> bool:
     """Whether a message is what the user said, and not a note or summary in the user's place."""
     marks = message.additional_kwargs
     noted = marks.get("synthetic") or "langledger" in marks
-    return isinstance(message, HumanMessage) and not noted
+    return isinstance(message, HumanMessage) and not noted and not is_user_run(message)
 
 
 def request_text(message: BaseMessage) -> str:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from langledger.entries import Entry
+from langledger.entries.at_hand import is_user_run
 from langledger.entries.codec import storable
 from langledger.entries.compression import compress, decompress
 from langledger.recall.analysis import Analysis, analyse, is_whole
@@ -126,7 +127,8 @@ def quoted(term: str) -> str:
 
 
 def _unit(entry: Entry, part: int, text: str, analysis: Analysis, around: set[str]) -> Unit:
-    tags = tags_of(text, entry.role)
+    # What a shell printed for the user is no more the user's word than what one printed for a tool.
+    tags = tags_of(text, "tool" if is_user_run(entry.message) else entry.role)
     tool = getattr(entry.message, "name", None) if entry.role == "tool" else None
     facts = {**facts_of(text), **({"tool": tool} if tool else {})}
     context = [CONTEXT + term for term in around if term not in analysis.counts]

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from langledger.entries.at_hand import is_host_command, user_run
 from langledger.state.arguments import named_directory
 from langledger.state.background import read_notice
 from langledger.state.files import FilesTouched
@@ -97,19 +98,23 @@ class StateFold:
 
         Args:
             message: An AI message's calls are noted, a tool message settles one of them; a
-                notice that a command left running has ended settles that. What a user or an
-                AI message says is noted where it decides, orders, asks or defines something.
+                notice that a command left running has ended settles that, and a command that
+                the user ran is a call. What a user or an AI message says is noted where it
+                decides, orders, asks or defines something.
             source: Seq of the message's entry.
             task_id: The task it belongs to; None: a user message tells.
         """
         if task_id is not None and not isinstance(message, HumanMessage):
             self._state = switched(self._state, task_id)
-        if isinstance(message, AIMessage):
+        if ran := user_run(message):
+            for part in ran:
+                self.add(part, source)
+        elif isinstance(message, AIMessage):
             self._calls(message, source)
             hear_agent(self._state, message, source)
         elif isinstance(message, ToolMessage):
             self._result(message, source)
-        elif isinstance(message, HumanMessage):
+        elif isinstance(message, HumanMessage) and not is_host_command(message.text):
             self._notice(message.text, source)
             self._state = after_message(self._state, message, source, task_id=task_id)
             hear_user(self._state, message, source)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from langledger.entries.at_hand import USER_SHELL
 from langledger.state.arguments import (
     CONTENT,
     NEW,
@@ -263,7 +264,8 @@ class _Plan:
         before = self.found.get("command")  # of a script that runs several
         line = script_line(script, MAX_COMMAND)
         if before is None or effects.kind in _TELLING_KINDS:
-            self.found |= {"kind": effects.kind, "masked": effects.masked}
+            masked = effects.masked or self.tool == USER_SHELL
+            self.found |= {"kind": effects.kind, "masked": masked}
         self.found |= {
             "reads": (*self.found.get("reads", ()), *effects.reads),
             "command": line if before is None else one_line(f"{before}; {line}", MAX_COMMAND),
