@@ -147,7 +147,8 @@ def _print(receipt: Receipt, *, as_json: bool) -> None:
         for table, count in receipt.counts.items():
             echo(f"{count:>9}  {table}")
     if not receipt.counts:
-        progress("there is nothing of it")
+        asked = f"{receipt.what} {one_line(receipt.subject)}"
+        progress(f"there is nothing of it ({asked}); nothing was forgotten")
     elif receipt.receipt_id is None:
         progress("would be forgotten; nothing was changed")
     else:

@@ -51,7 +51,10 @@ def test_forgetting_from_the_shell(call: Call, ledger: Ledger) -> None:
     code, out, err = call("forget", "--user", "ann")
     assert (code, ledger.threads()) == (0, [])
     assert "the receipt is" in err
-    assert call("forget", "--thread", "a")[2] == "there is nothing of it\n"
+    for again in ((), ("--dry-run",)):
+        code, out, err = call("forget", "--thread", "a", *again)
+        assert (code, out) == (0, "")
+        assert err == "there is nothing of it (thread a); nothing was forgotten\n"
     assert call("retain", "--max-age", "1w", "--tag", "noise")[0] == 0
 
     code, out, _ = call("receipts", "--json")
