@@ -15,6 +15,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langledger.compaction.grounds import Grounds
 from langledger.compaction.sentences import clip, one_line
+from langledger.compaction.summary_model import TOO_LATE, is_timeout
 from langledger.compaction.transcript import readable_text, serialise_for_summary
 from langledger.compaction.validate import check_summary
 from langledger.compaction.writer import Asked, clipped
@@ -87,7 +88,8 @@ def account_on_prefix(
         try:
             answer = yield from complete(prefix.model(), messages, about)
         except Exception as error:  # noqa: BLE001 - whatever the provider raises, the agent goes on
-            reason = storable(f"{type(error).__name__}: {redactor.text(str(error))[:200]}")
+            kind = TOO_LATE if is_timeout(error) else ""
+            reason = storable(f"{kind}{type(error).__name__}: {redactor.text(str(error))[:200]}")
         else:
             reason = check_summary(
                 answer,
@@ -100,6 +102,8 @@ def account_on_prefix(
                 text = redactor.text(storable(answer.text.strip()))
                 return clipped(text, wanted.max_tokens)
         asked.rejected.append(reason)
+        if reason.startswith(TOO_LATE):
+            break
     return None
 
 

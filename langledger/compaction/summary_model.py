@@ -15,7 +15,10 @@ from langchain_core.language_models import BaseChatModel
 
 from langledger.compaction.host import model_name
 
-__all__ = ["for_summaries"]
+__all__ = ["TOO_LATE", "for_summaries", "is_timeout"]
+
+TOO_LATE = "no answer in time: "
+"""Begins the reason of a summary that did not come: the agent waits, so it is not asked again."""
 
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
 _REASONING = 2_000  # tokens that little reasoning may take
@@ -36,6 +39,20 @@ def for_summaries(model: BaseChatModel, *, max_output: int) -> BaseChatModel:
     limit = max_output + (_REASONING if _still_reasons(quiet) else 0)
     changes = {name: limit for name in _LIMITS if name in fields} | quiet
     return model.model_copy(update=changes) if changes else model
+
+
+def is_timeout(error: BaseException | None) -> bool:
+    """Whether an error of a provider's client says that the answer did not come in time.
+
+    Each client has its own class (``APITimeoutError``, ``ReadTimeout``, ``DeadlineExceeded``); some
+    wrap another's.
+    """
+    while error is not None:
+        names = (cls.__name__ for cls in type(error).__mro__)
+        if any("Timeout" in name or name == "DeadlineExceeded" for name in names):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _quiet(model: BaseChatModel) -> dict[str, Any]:

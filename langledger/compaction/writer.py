@@ -22,7 +22,7 @@ from langledger.compaction.grounds import Grounds
 from langledger.compaction.host import model_name
 from langledger.compaction.overflow import is_overflow
 from langledger.compaction.records import cache_summary, cached_summary
-from langledger.compaction.summary_model import for_summaries
+from langledger.compaction.summary_model import TOO_LATE, for_summaries, is_timeout
 from langledger.compaction.transcript import HEADER
 from langledger.compaction.validate import check_summary
 from langledger.entries import Location
@@ -191,7 +191,7 @@ class Writer:
         return (yield from self.write(_together(accounts), depth=depth + 1))
 
     def _tried(self, piece: str, record: str) -> Operation[str | None]:
-        """Return the first of two answers that can be used, or None."""
+        """Return the first of two answers that can be used, or None; after a timeout none."""
         body, reason = self._body(piece, record), None
         grounds = Grounds(source=f"{body}\n{self.prompt}", said=self.said)
         for _ in range(2):
@@ -215,6 +215,8 @@ class Writer:
                     return clipped(text, self.sizes.account)
             self.asked.rejected.append(reason.removeprefix("error: "))
             logger.warning("a summary was rejected: %s", reason)
+            if reason.startswith(TOO_LATE):
+                break
         return None
 
     def _answer(
@@ -230,7 +232,8 @@ class Writer:
                 self.asked.rejected.append("a piece was too long for the summary model")
                 raise _TooLongError from error
             text = self.redactor.text(str(error))[:200]
-            return storable(f"error: {type(error).__name__}: {text}")
+            kind = TOO_LATE if is_timeout(error) else "error: "
+            return storable(f"{kind}{type(error).__name__}: {text}")
 
     def _body(self, piece: str, record: str) -> str:
         parts = [f"What the user asked, for reference:\n{self.requests}"] if self.requests else []

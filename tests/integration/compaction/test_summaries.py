@@ -45,7 +45,13 @@ def session(turns: int) -> list[BaseMessage]:
     return [first, *(m for n in range(turns) for m in turn(n)), later]
 
 
-def see(middleware: LedgerMiddleware, messages: list[BaseMessage], *, thread_id: str = "t") -> str:
+def see(
+    middleware: LedgerMiddleware,
+    messages: list[BaseMessage],
+    *,
+    thread_id: str = "t",
+    model: ScriptedModel | None = None,
+) -> str:
     """Make one model call on this history; return the view's first message."""
     sent: list[BaseMessage] = []
 
@@ -53,7 +59,7 @@ def see(middleware: LedgerMiddleware, messages: list[BaseMessage], *, thread_id:
         sent.extend(request.messages)
         return ModelResponse(result=[])
 
-    request = ModelRequest(model=ScriptedModel(), messages=list(messages))
+    request = ModelRequest(model=model or ScriptedModel(), messages=list(messages))
     with set_config_context({"configurable": {"thread_id": thread_id}}) as context:
         context.run(middleware.wrap_model_call, request, handler)
     return sent[0].text
@@ -142,6 +148,31 @@ def test_a_process_that_read_it_all_and_one_that_did_not_write_the_same(ledger: 
         cold = ledger.middleware(window=WINDOW)
         assert see(warm, history[:end]) == see(cold, history[:end], thread_id="cold")
     assert len(ledger.compactions("t")) >= 3
+
+
+class ReadTimeoutError(Exception):
+    """As HTTP clients name theirs: no TimeoutError of Python's."""
+
+
+def wrapped(cause: Exception) -> Exception:
+    error = RuntimeError("the request failed")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize("late", [TimeoutError("30 s"), wrapped(ReadTimeoutError())])
+@pytest.mark.parametrize("aligned", [False, True])
+def test_a_model_that_is_late_is_not_waited_for_twice(
+    ledger: Ledger, late: Exception, aligned: bool
+) -> None:
+    writer = ScriptedModel(script=[late])
+    options = {"cache_aligned": True} if aligned else {"model": writer}
+    middleware = ledger.middleware(window=100_000, **options)
+    middleware.compact_next("t")
+    see(middleware, session(12), model=writer)
+    (report,) = ledger.compactions("t")
+    assert (report.model_calls, report.summariser) == (1, "extractive")
+    assert report.rejected[0].startswith("no answer in time: ")
 
 
 @pytest.mark.parametrize(
