@@ -14,7 +14,7 @@ from langgraph.store.base.embed import ensure_embeddings, get_text_at_path, toke
 from pgvector import HalfVector
 from psycopg.sql import SQL
 
-from langledger.arguments import check_whole
+from langledger.arguments import check_whole, shown
 from langledger.entries.codec import storable
 from langledger.errors import ConfigurationError, EmbeddingError
 from langledger.operations import Operation, call
@@ -92,8 +92,13 @@ class Indexing:
         """
         if config is None:
             return cls(clean=clean)
+        if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
+            raise ConfigurationError(
+                "index must be a mapping such as {'dims': 384, 'embed': ...}, not "
+                f"{shown(config)}"
+            )
         given = dict(config)
-        unknown = sorted(set(given) - _KNOWN)
+        unknown = sorted(str(key) for key in set(given) - _KNOWN)
         if unknown:
             raise ConfigurationError(
                 f"index has unknown keys: {', '.join(unknown)}; the known ones are "

@@ -61,7 +61,9 @@ class MemoryParts:
     ) -> LedgerRetriever:
         """Return a retriever of what was recorded; see :class:`LedgerRetriever`."""
         from langledger.memory.retriever import LedgerRetriever  # noqa: PLC0415
+        from langledger.recall.filters import condition  # noqa: PLC0415
 
+        condition(self.tenant, filter)  # a wrong one is said now, not at the first question
         return LedgerRetriever(
             ledger=self,
             thread_id=thread_id,

@@ -6,14 +6,28 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
-from langgraph.store.base import ListNamespacesOp, MatchCondition, Op, validate_op_namespace
+from langgraph.store.base import (
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    SearchOp,
+    validate_op_namespace,
+)
 from psycopg.sql import SQL
 
-from langledger.arguments import check_text, unstorable
+from langledger.arguments import check_text, shown, unstorable
 from langledger.errors import ConfigurationError
 from langledger.memory.filters import Condition
 
-__all__ = ["below", "check_namespaces", "dotted", "item_id", "matching", "place_of"]
+__all__ = [
+    "below",
+    "check_namespace",
+    "check_namespaces",
+    "dotted",
+    "item_id",
+    "matching",
+    "place_of",
+]
 
 _LONGEST_PLACE = 1900  # bytes; with the tenant it must fit an index's 2,704
 
@@ -27,13 +41,28 @@ def check_namespaces(op: Op) -> None:
 
     Raises:
         InvalidNamespaceError: A label is empty, no string, or holds a period or NUL.
-        ConfigurationError: A label holds what PostgreSQL cannot store.
+        ConfigurationError: A namespace is no tuple of labels, or one holds what PostgreSQL cannot
+            store.
     """
+    if not isinstance(op, ListNamespacesOp):
+        check_namespace(op.namespace_prefix if isinstance(op, SearchOp) else op.namespace)
     validate_op_namespace(op)
     for label in _labels(op):
         fault = unstorable(label)
         if fault is not None:
             raise ConfigurationError(f"the namespace label {label!r:.50} holds {fault}")
+
+
+def check_namespace(namespace: object) -> None:
+    """See that a namespace is a tuple: a string would be one label a character.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if not isinstance(namespace, (tuple, list)):
+        raise ConfigurationError(
+            f"a namespace must be a tuple such as ('users', 'ada'), not {shown(namespace)}"
+        )
 
 
 def place_of(namespace: tuple[str, ...], key: object) -> tuple[str, str]:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from langgraph.store.base import BaseStore, IndexConfig, Op, PutOp, Result, TTLConfig
+from langgraph.store.base import (
+    NOT_PROVIDED,
+    BaseStore,
+    IndexConfig,
+    NotProvided,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    TTLConfig,
+)
 
 from langledger.arguments import check_tenant
 from langledger.errors import ConfigurationError
 from langledger.memory import storing
 from langledger.memory.gathering import Gathering
 from langledger.memory.indexing import Indexing
+from langledger.memory.places import check_namespace
 from langledger.operations import Executor, Operation, arun, run
 
 __all__ = ["LedgerStore"]
@@ -70,6 +81,76 @@ class LedgerStore(BaseStore):
         """Await :meth:`batch`."""
         return await self._gathering.call(list(ops))
 
+    def put(
+        self,
+        namespace: tuple[str, ...],
+        key: str,
+        value: Mapping[str, Any],
+        index: Literal[False] | list[str] | None = None,
+        *,
+        ttl: float | NotProvided | None = NOT_PROVIDED,
+    ) -> None:
+        """Write an item, in place of the one that has its place."""
+        _check_place(namespace, key)
+        super().put(namespace, key, value, index, ttl=ttl)
+
+    async def aput(
+        self,
+        namespace: tuple[str, ...],
+        key: str,
+        value: Mapping[str, Any],
+        index: Literal[False] | list[str] | None = None,
+        *,
+        ttl: float | NotProvided | None = NOT_PROVIDED,
+    ) -> None:
+        """Await :meth:`put`."""
+        _check_place(namespace, key)
+        await super().aput(namespace, key, value, index, ttl=ttl)
+
+    def search(
+        self,
+        namespace_prefix: tuple[str, ...],
+        /,
+        *,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - the name upstream
+        limit: int = 10,
+        offset: int = 0,
+        refresh_ttl: bool | None = None,
+    ) -> list[SearchItem]:
+        """Return the items below a namespace that a query and a filter find."""
+        check_namespace(namespace_prefix)
+        return super().search(
+            namespace_prefix,
+            query=query,
+            filter=filter,
+            limit=limit,
+            offset=offset,
+            refresh_ttl=refresh_ttl,
+        )
+
+    async def asearch(
+        self,
+        namespace_prefix: tuple[str, ...],
+        /,
+        *,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - the name upstream
+        limit: int = 10,
+        offset: int = 0,
+        refresh_ttl: bool | None = None,
+    ) -> list[SearchItem]:
+        """Await :meth:`search`."""
+        check_namespace(namespace_prefix)
+        return await super().asearch(
+            namespace_prefix,
+            query=query,
+            filter=filter,
+            limit=limit,
+            offset=offset,
+            refresh_ttl=refresh_ttl,
+        )
+
     def sweep_ttl(self) -> int:
         """Remove the rows of items whose time is over; return how many there were."""
         return run(self._sweep(), self._executor)
@@ -112,6 +193,13 @@ class LedgerStore(BaseStore):
             return False
         self._swept = time.monotonic()
         return True
+
+
+def _check_place(namespace: object, key: object) -> None:
+    """Stop what LangGraph would make labels of, and the key ``"None"``."""
+    check_namespace(namespace)
+    if key is None:
+        raise ConfigurationError("key must be a non-empty string, not None")
 
 
 def _checked_ttl(ttl: object) -> TTLConfig | None:

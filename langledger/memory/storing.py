@@ -20,7 +20,7 @@ from langgraph.store.base import (
 )
 from psycopg.sql import SQL
 
-from langledger.arguments import check_whole
+from langledger.arguments import check_whole, shown
 from langledger.database.queries import load_queries
 from langledger.errors import ConfigurationError
 from langledger.memory.filters import condition_of
@@ -162,6 +162,8 @@ def _plan_search(
         "refresh": bool(op.refresh_ttl),
     }
     name = "list_items"
+    if op.query is not None and not isinstance(op.query, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
+        raise ConfigurationError(f"query must be a string, not {shown(op.query)}")
     if op.query:
         name = "search_items"
         vector = yield from indexing.embed_query(op.query)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -250,6 +250,25 @@ def test_values_that_are_no_json(store: LedgerStore, value: Any, fault: str) -> 
     with pytest.raises(SerializationError, match=fault):
         store.put(("p",), "k", value)
     assert store.get(("p",), "k") is None
+
+
+def test_what_is_no_place_query_or_index(store: LedgerStore) -> None:
+    ledger = Ledger(store._executor, tenant="acme")
+    wrong: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
+        ("namespace must be a tuple", store.put, ("str", "k", {}), {}),
+        ("namespace must be a tuple", store.get, ("str", "k"), {}),
+        ("namespace must be a tuple", store.search, (None,), {}),
+        ("key must be", store.put, (("p",), None, {}), {}),
+        ("query must be a string, not 1", store.search, (("p",),), {"query": 1}),
+        ("index must be a mapping", ledger.store, (), {"index": 5}),
+        ("index must be a mapping", ledger.store, (), {"index": "x"}),
+        ("unknown keys: 1", ledger.store, (), {"index": {1: 2}}),
+        ("filter must be a mapping", ledger.retriever, (), {"filter": 5}),
+    ]
+    for said, function, args, options in wrong:
+        with pytest.raises(ConfigurationError, match=said):
+            function(*args, **options)
+    assert store.search(()) == []
 
 
 def test_bad_arguments(store: LedgerStore, database: Database) -> None:
