@@ -50,7 +50,7 @@ class Folding:
 
     def merge(self, event: Event) -> None:
         """Take in what a model or a person said of the messages so far."""
-        apply_event(self._read(), event.number, event.body)
+        apply_event(self._read(), event.number, event.body, at=event.created_at)
 
     @property
     def state(self) -> WorkingState:

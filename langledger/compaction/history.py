@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def state_of(
     )
     merged = fold.state.merged
     for event in (yield from store.events(location, merged=merged, until=at)):
-        apply_event(fold, event.number, event.body)
+        apply_event(fold, event.number, event.body, at=event.created_at)
     state = yield from _dated(location, _of_task(fold.state, task_id, location))
     context = facts.get("project_context")
     if isinstance(context, str):
@@ -150,15 +151,19 @@ def _dated(location: Location, state: WorkingState) -> Operation[WorkingState]:
     """Return a state whose statements tell when and by which agent they were said."""
     every = [s for kind in KINDS for s in state.statements(kind)]
     ends = {seq for s in every for seq in (s.sources[:1] + s.sources[-1:])}
-    if not ends:
+    if not every:
         return state
-    known = yield from store.times(location, ends)
+    known: Mapping[int, datetime] = {}
+    if ends:
+        known = yield from store.times(location, ends)
 
     def dated(statement: Statement) -> Statement:
+        said = [known[seq] for seq in statement.sources if seq in known]
+        times = [*said, *filter(None, (statement.created_at, statement.updated_at))]
         return statement.model_copy(
             update={
-                "created_at": known.get(statement.sources[0]) if statement.sources else None,
-                "updated_at": known.get(statement.sources[-1]) if statement.sources else None,
+                "created_at": min(times, default=None),
+                "updated_at": max(times, default=None),
                 "agent": location.scope or None,
             }
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
@@ -62,15 +63,17 @@ def read_body(stored: object) -> Found | Added | Changed:
     return _adapter.validate_python(stored)
 
 
-def apply_event(fold: StateFold, number: int, body: Found | Added | Changed) -> None:
-    """Merge one event into the state that is being folded."""
+def apply_event(
+    fold: StateFold, number: int, body: Found | Added | Changed, *, at: datetime
+) -> None:
+    """Merge one event, which was stored at this time, into the state that is being folded."""
     match body:
         case Found(said=said):
             fold.take(said, number=number)
         case Added():
-            fold.change(lambda state: _add(state, body), number=number)
+            fold.change(lambda state: _add(state, body, at), number=number)
         case Changed():
-            fold.change(lambda state: _change(state, body), number=number)
+            fold.change(lambda state: _change(state, body, at), number=number)
 
 
 def find_statement(state: WorkingState, record_id: str) -> Statement:
@@ -89,7 +92,7 @@ def find_statement(state: WorkingState, record_id: str) -> Statement:
     )
 
 
-def _add(state: WorkingState, added: Added) -> None:
+def _add(state: WorkingState, added: Added, at: datetime) -> None:
     held = state.statements(added.kind)
     if all(statement.id != added.id for statement in held):
         held.append(
@@ -99,12 +102,15 @@ def _add(state: WorkingState, added: Added) -> None:
                 why=added.why,
                 origin="person",
                 task_id=added.task_id,
+                created_at=at,
+                updated_at=at,
             )
         )
 
 
-def _change(state: WorkingState, changed: Changed) -> None:
+def _change(state: WorkingState, changed: Changed, at: datetime) -> None:
     fields = changed.model_dump(exclude={"type", "id"}, exclude_none=True)
+    fields["updated_at"] = at
     if changed.what is not None or changed.why is not None:
         fields |= {"origin": "person", "confidence": 1.0}
     if changed.status == "active":

@@ -8,6 +8,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from langledger import Ledger
+from langledger.entries import Location, append
+from langledger.operations import run
 from tests.integration.cli.conftest import Call
 
 
@@ -63,6 +65,20 @@ def test_a_person_edits_adds_archives_and_restores(call: Call, thread: str) -> N
     exported = json.loads(call("state", "export", thread)[1])
     assert [e["type"] for e in exported["events"]] == ["changed", "added", "changed", "changed"]
     assert exported["state"]["decisions"][0]["origin"] == "person"
+
+
+def test_a_scope_that_a_thread_does_not_have_is_named(
+    call: Call, thread: str, ledger: Ledger
+) -> None:
+    assert call("state", "show", thread, "--scope", "nosuch")[::2] == (
+        1,
+        "langledger: thread 'edit' has no scope 'nosuch'; its scopes: none, leave --scope out\n",
+    )
+    spoken = HumanMessage("Never push.")
+    run(append(Location(ledger.tenant, thread, "writer"), [spoken]), ledger.executor)
+    assert call("state", "show", thread, "--scope", "writer")[0] == 0
+    for command in (("state", "show"), ("state", "export")):
+        assert "its scopes: writer" in call(*command, thread, "--scope", "nosuch")[2]
 
 
 def test_what_cannot_be_done_says_so(call: Call, thread: str) -> None:

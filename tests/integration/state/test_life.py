@@ -127,11 +127,18 @@ def test_what_a_person_changed_stays_through_compactions(ledger: Ledger) -> None
     ledger.edit_state("t1", decision.id, what="Use Postgres 18", why="it has uuidv7")
     ledger.edit_state("t1", order.id, archived=True)
     added = ledger.add_to_state("t1", "convention", "Never push on Fridays")
+    assert added.created_at == added.updated_at is not None
     say(agent, "Write all the parts.")
     assert ledger.compactions("t1")
     state = ledger.state("t1")
     assert [(d.what, d.origin) for d in state.decisions] == [("Use Postgres 18", "person")]
     assert [(c.id, c.archived) for c in state.conventions] == [(order.id, True), (added.id, False)]
+    (changed, (_, kept)) = (*state.decisions, state.conventions)
+    assert changed.created_at == decision.created_at
+    assert decision.updated_at
+    assert changed.updated_at
+    assert changed.updated_at > decision.updated_at
+    assert (kept.created_at, kept.updated_at) == (added.created_at, added.updated_at)
     assert ledger.edit_state("t1", order.id, archived=False).archived is False
 
 
