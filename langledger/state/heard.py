@@ -36,6 +36,15 @@ _CHOOSES = re.compile(
     r"|(?:the |use |go with |just |only )?[\w./-]+(?: [\w./-]+){0,3}[.!]?\Z)",
     re.IGNORECASE,
 )
+# What could be asked of nobody: "What more could one want?", "How hard can it be?".
+_OPEN = re.compile(
+    r"(?:(?:and|or|so|but|also)\b,? )*(?:what|who|where|when|how)\b"
+    r"(?=.*(?:\b(?:more|can|could|would|might|not)\b|n['’]t\b))",
+    re.IGNORECASE,
+)
+_ADDRESSES = re.compile(
+    r"\b(?:you\w*|we|us|our|i|me|my|which|should|shall|must|or)\b", re.IGNORECASE
+)
 
 
 def after_message(
@@ -80,8 +89,13 @@ def hear_agent(state: WorkingState, message: AIMessage, source: int) -> None:
     book = StatementBook(state)
     book.take(agent_decisions(text, source))
     if not message.tool_calls:
-        book.take(left_open(text, source))
+        book.take(noted for noted in left_open(text, source) if not _is_rhetoric(noted.what))
     with_topic(state, text)
+
+
+def _is_rhetoric(question: str) -> bool:
+    """Whether nobody in particular is asked and nothing is to be chosen."""
+    return _OPEN.match(question) is not None and _ADDRESSES.search(question) is None
 
 
 def hear_result(state: WorkingState, call: PendingCall, text: str, source: int) -> None:

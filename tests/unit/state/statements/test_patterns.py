@@ -69,6 +69,22 @@ def test_an_agent_decides_with_a_reason():
     assert "two writers must not block" in decision.why
 
 
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("The files are done. What more could a coder ask for?", False),
+        ("How hard can a small release be on a Friday?", False),
+        ("Who wouldn't want a faster build of the docs?", False),
+        ("How would you like the release notes sorted?", True),
+        ("What timeout should the upload client use?", True),
+        ("What can the client send, bytes or text?", True),
+        ("Where does the production config live?", True),
+    ],
+)
+def test_what_an_agent_asks_of_nobody_is_no_open_question(text: str, asks: bool):
+    assert bool(run(AIMessage(text)).open_questions) is asks
+
+
 def test_a_question_left_open_is_closed_by_its_answer_and_becomes_a_decision():
     asked = AIMessage("I looked at both. Which database should the queue use?")
     state = run(HumanMessage("Build the queue."), asked)
