@@ -220,7 +220,7 @@ class _Run:
 
     def _program(self, program: str, arguments: list[str], command: Command, depth: int) -> None:
         """Follow what one program does to files."""
-        body = _standard_input(command)
+        body = command.standard_input
         if program in ("cd", "pushd"):
             self._cd(arguments)
         elif program in _SHELLS or program == "eval":
@@ -259,10 +259,8 @@ class _Run:
             path = posixpath.dirname(path)
 
     def _effect(self, effect: Effect, program: str) -> None:
-        if effect.action == "restore":
-            for path in self.paths(effect.path):
-                for name in self.known.restorable(path):
-                    self.change("restore", name, program=program)
+        if effect.among is not None:
+            self._among(effect, program)
             return
         if effect.other is None:
             for path in self.paths(effect.path):
@@ -272,6 +270,16 @@ class _Run:
         for source in self.paths(effect.other):
             if target := self._target(effect, source):
                 self.change(effect.action, target, program=program, other=source)
+
+    def _among(self, effect: Effect, program: str) -> None:
+        """Follow what is done to files that are known, which the command does not name."""
+        kept = [c for c in self.changes if not effect.undoes or c.summary != effect.undoes]
+        if len(kept) < len(self.changes):
+            self.changes = kept
+            return
+        for path in self.paths(effect.path):
+            for name in effect.among(self.known, path) if effect.among else ():
+                self.change(effect.action, name, program=program, summary=effect.summary)
 
     def _target(self, effect: Effect, source: str) -> str | None:
         """Return where a moved or copied file ends up, which may be inside the target."""
@@ -355,7 +363,7 @@ class _Run:
     ) -> None:
         if redirect.operator not in _WRITING:
             return
-        body = _standard_input(command) if program == "cat" and not operands(arguments) else None
+        body = command.standard_input if program == "cat" and not operands(arguments) else None
         append = redirect.operator in (">>", "&>>")
         for text in self.values(redirect.target):
             path = None if _is_descriptor(redirect, text) else self.path(text)
@@ -390,8 +398,3 @@ def _start_of_last(events: Sequence[Event]) -> int:
         if event.redirects or any(word.text not in _KEYWORDS for word in event.words):
             start = at
     return start
-
-
-def _standard_input(command: Command) -> str | None:
-    bodies = [redirect.body for redirect in command.redirects if redirect.body is not None]
-    return bodies[-1] if bodies else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import posixpath
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from langledger.state.paths import is_within
-from langledger.state.records import FileRecord, Position
+from langledger.state.records import FileAction, FileRecord, Position
 
 __all__ = ["Known"]
 
@@ -40,6 +41,24 @@ class Known:
         """Return the known files a shell pattern stands for."""
         depth = pattern.count("/")
         return [f for f in self.files if f.count("/") == depth and fnmatchcase(f, pattern)]
+
+    def below(self, path: str, patterns: Sequence[str]) -> list[str]:
+        """Return the files below the path that are there and whose names fit all patterns."""
+        return [
+            name
+            for name, record in self.files.items()
+            if not record.deleted
+            and (name == path or is_within(name, path))
+            and all(fnmatchcase(posixpath.basename(name), pattern) for pattern in patterns)
+        ]
+
+    def summarised(self, action: FileAction, summary: str) -> list[str]:
+        """Return the files to which this was done last, and noted as this."""
+        return [
+            name
+            for name, record in self.files.items()
+            if record.last_action == action and record.summary == summary
+        ]
 
     def restorable(self, path: str) -> list[str]:
         """Return the files at or below the path that have changes to take back."""

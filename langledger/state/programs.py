@@ -11,11 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from langledger.state.argv import operands, option_values
+from langledger.state.known import Known
 from langledger.state.records import FileAction
 
 __all__ = ["Effect", "directories_made", "file_effects", "file_reads"]
 
 Arguments = Sequence[str]
+
+_STASHED = "put aside by git stash"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +27,18 @@ class Effect:
 
     Attributes:
         many: Several paths were given, so that the target of a move is a directory.
+        among: Returns to which of the known files it is done, of those at or below the path.
+        summary: What the change is noted as.
+        undoes: It takes back the changes that the same script noted as this.
     """
 
     action: FileAction
     path: str
     other: str | None = None
     many: bool = False
+    among: Callable[[Known, str], list[str]] | None = None
+    summary: str = ""
+    undoes: str = ""
 
 
 def file_effects(program: str, arguments: Arguments) -> list[Effect]:
@@ -95,6 +104,31 @@ def _cloned(arguments: Arguments) -> list[str]:
 
 def _delete(arguments: Arguments) -> list[Effect]:
     return [Effect("delete", path) for path in operands(arguments)]
+
+
+def _find(arguments: Arguments) -> list[Effect]:
+    """``find`` that deletes by name; what it chooses in other ways cannot be told from here."""
+    start = next((n for n, a in enumerate(arguments) if a[:1] in ("-", "(", "!")), 0)
+    paths, words = arguments[:start] or ["."], list(arguments[start:])
+    if words[-1:] == ["-delete"]:
+        chosen = words[:-1]
+    elif "-exec" in words and words[words.index("-exec") + 1 :][:1] == ["rm"]:
+        chosen = words[: words.index("-exec")]
+    else:
+        return []
+    patterns: list[str] = []
+    for option, value in zip(chosen[::2], chosen[1::2], strict=False):
+        if option == "-name":
+            patterns.append(value)
+        elif (option, value) != ("-type", "f"):
+            return []
+    if len(chosen) % 2:
+        return []
+
+    def named(known: Known, path: str) -> list[str]:
+        return known.below(path, patterns)
+
+    return [Effect("delete", path, among=named) for path in paths]
 
 
 def _create(arguments: Arguments) -> list[Effect]:
@@ -188,10 +222,50 @@ def _git(arguments: Arguments) -> list[Effect]:
     if command in ("checkout", "restore") and "--staged" not in rest and "-b" not in rest:
         paths = rest[list(rest).index("--") + 1 :] if "--" in rest else operands(rest)
         chosen = "--ours" in rest or "--theirs" in rest  # one side of a conflict
-        return [Effect("write" if chosen else "restore", path) for path in paths]
+        if chosen:
+            return [Effect("write", path) for path in paths]
+        return [Effect("restore", path, among=Known.restorable) for path in paths]
     if command == "reset" and "--hard" in rest:
-        return [Effect("restore", ".")]
-    return []
+        return [Effect("restore", ".", among=Known.restorable)]
+    further = {"stash": _stash, "clean": _clean}.get(command)
+    return further(rest) if further else []
+
+
+def _stash(rest: Arguments) -> list[Effect]:
+    """Changes are put aside, and come back; of a part of them it cannot be told which."""
+    command = rest[0] if rest and not rest[0].startswith("-") else "push"
+    if command in ("pop", "apply"):
+        return [Effect("edit", ".", among=_stashed, undoes=_STASHED)]
+    given = set(rest)
+    part = given & {"-k", "--keep-index", "-p", "--patch", "-S", "--staged", "--"}
+    if command not in ("push", "save") or part:
+        return []
+    every = given & {"-u", "--include-untracked", "-a", "--all"}
+    among = Known.restorable if every else _tracked
+    return [Effect("restore", ".", among=among, summary=_STASHED)]
+
+
+def _clean(rest: Arguments) -> list[Effect]:
+    """``git clean -fd`` deletes what is new and not committed."""
+    short = "".join(a[1:] for a in rest if re.match(r"-\w", a))
+    flags = {a for a in rest if a.startswith("--")} | {f"-{letter}" for letter in short}
+    if not flags & {"-f", "--force"} or "-d" not in flags or flags & {"-n", "--dry-run", "-i"}:
+        return []
+    paths = operands(rest, valued=("-e", "--exclude")) or ["."]
+    return [Effect("delete", path, among=_untracked) for path in paths]
+
+
+def _stashed(known: Known, _: str) -> list[str]:
+    return known.summarised("restore", _STASHED)
+
+
+def _tracked(known: Known, path: str) -> list[str]:
+    return [name for name in known.restorable(path) if not known.files[name].created]
+
+
+def _untracked(known: Known, path: str) -> list[str]:
+    new = (name for name in known.restorable(path) if known.files[name].created)
+    return [name for name in new if not known.deleted(name)]
 
 
 def _without_git_options(arguments: Arguments) -> Arguments:
@@ -205,6 +279,7 @@ _EFFECTS: dict[str, Callable[[Arguments], list[Effect]]] = {
     "rm": _delete,
     "unlink": _delete,
     "trash": _delete,
+    "find": _find,
     "touch": _create,
     "tee": _tee,
     "sponge": _tee,

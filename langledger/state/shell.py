@@ -78,6 +78,12 @@ class Command:
     redirects: list[Redirect] = field(default_factory=list[Redirect])
     connector: str = ""
 
+    @property
+    def standard_input(self) -> str | None:
+        """What a here-document or here-string hands it."""
+        bodies = [redirect.body for redirect in self.redirects if redirect.body is not None]
+        return bodies[-1] if bodies else None
+
 
 Event: TypeAlias = Command | Literal["(", ")"]
 """What a script consists of: commands, and where a subshell begins and ends."""

@@ -24,6 +24,52 @@ def test_git_checkout_takes_back_what_is_not_committed():
     assert done(state) == [("a.py", "edit"), ("b.py", "restore")]
 
 
+@pytest.mark.parametrize(
+    ("script", "last"),
+    [
+        ("find . -name 'a.py' -delete", "delete"),
+        ("find src -type f -name '*.py' -exec rm -f {} +", "delete"),
+        ("find . -name b.py -delete", "write"),
+        ("find . -mtime +3 -delete", "write"),
+        ("find . -name a.py", "write"),
+        ("git stash -u", "restore"),
+        ("git stash push -m later", "restore"),
+        ("git stash list", "write"),
+        ("git stash && pytest; git stash pop", "write"),
+    ],
+)
+def test_files_that_are_found_or_put_aside(script: str, last: str):
+    wrote = call("Write", {"file_path": "src/a.py", "content": "x\n"})
+    state = run(wrote, result(SUCCESS), call("Bash", {"command": script}, "c2"), result("", "c2"))
+    assert done(state)[-1] == ("src/a.py", last)
+
+
+@pytest.mark.parametrize(
+    ("script", "there"),
+    [("git clean -fd", False), ("git clean -n -fd", True), ("git stash", True)],
+)
+def test_what_is_new_is_cleaned_and_not_put_aside(script: str, there: bool):
+    state = run(
+        call("Bash", {"command": "touch new.py"}),
+        result(""),
+        call("Bash", {"command": script}, "c2"),
+        result("", "c2"),
+    )
+    assert done(state)[-1] == ("new.py", "create" if there else "delete")
+
+
+def test_what_comes_back_from_the_stash_is_changed_again():
+    state = run(
+        call("Write", {"file_path": "a.py", "content": "x\n"}),
+        result(SUCCESS),
+        call("Bash", {"command": "git stash"}, "c2"),
+        result("Saved working directory", "c2"),
+        call("Bash", {"command": "git stash pop"}, "c3"),
+        result("Dropped refs/stash@{0}", "c3"),
+    )
+    assert done(state)[-1] == ("a.py", "edit")
+
+
 def test_a_branch_is_not_a_file():
     state = after("Bash", {"command": "git checkout feature/x"}, "Switched to branch 'feature/x'")
     assert done(state) == []
