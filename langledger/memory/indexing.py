@@ -200,9 +200,10 @@ class Indexing:
 
 
 def _asked(model: Embeddings, texts: list[str]) -> Operation[Sequence[Sequence[float]]]:
-    vectors = yield from call(
+    found = yield from call(
         lambda: model.embed_documents(texts), lambda: model.aembed_documents(texts)
     )
+    vectors = list(found)  # some give an iterator
     if len(vectors) != len(texts):
         raise EmbeddingError(f"the model gave {len(vectors)} vectors for {len(texts)} texts")
     return vectors
