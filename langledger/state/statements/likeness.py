@@ -207,6 +207,7 @@ _ALIKE = {
     "create": "add",
     "introduce": "add",
 }
+_AFTER_ALL = re.compile(r" after all(?=\s*(?:[.,!;]|\Z))")
 _CJK_CHANGE = re.compile(r"修改|更改|改动|编辑|触碰")
 _SPOKEN = re.compile(
     r"\b(?:answer|reply|respond|speak|talk|write)(?: to me)?(?: back)? (?:only )?in (?:english"
@@ -237,6 +238,7 @@ class Features:
 def features(text: str) -> Features:
     """Return the words and numbers of a statement, and whether it forbids."""
     lowered = text.lower().replace("’", "'")
+    lowered = _AFTER_ALL.sub("", lowered)
     found = [word.strip("./:'-") for word in _WORD.findall(_CJK.sub(" ", lowered))]
     numbers = frozenset(word for word in found if word[:1].isdigit())
     words = {_stem(w) for w in found if w and w not in numbers and w not in _COMMON}

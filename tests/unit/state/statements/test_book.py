@@ -114,6 +114,7 @@ def test_the_newest_order_wins(order: str, then: str, now: str):
     ("choice", "then", "now"),
     [
         ("Let's use Redis because it's fast.", "Scrap Redis.", "expired"),
+        ("Let's use port 9090.", "Let's use port 8080 after all.", "superseded active"),
         ("用 Postgres。", "不，改用 MySQL。", "superseded active"),
         ("我们用 Redis 吧，因为快。", "还是别用 Redis 了，用 Kafka。", "superseded active"),
     ],
