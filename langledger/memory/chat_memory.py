@@ -26,7 +26,8 @@ from langledger.tokens import count_message
 __all__ = ["LedgerChatMemory"]
 
 _SCOPE = "chat-memory"  # its compactions are not those of an agent in the same thread
-_RECALLED = 5  # one part in so many of the limit is for what is recalled
+_LEAST = 300  # tokens; less holds no summary beside a turn of ordinary length
+_RECALLED = 5  # one part in so many of the limit is for what is recalled, as far as that leaves
 
 
 class LedgerChatMemory(BaseChatMemory):
@@ -43,7 +44,8 @@ class LedgerChatMemory(BaseChatMemory):
         ledger: Where the conversation is kept.
         session_id: The conversation; the ledger's ``thread_id``.
         user_id: User the conversation belongs to.
-        max_token_limit: Most tokens of the context.
+        max_token_limit: Most tokens of the context, from 300; what is recalled has room from
+            about 360. Where the newest turn leaves no room for a summary, it is all there is.
         model: Writes summaries; None: the extractive summary, which asks no model.
         recall: Search what the context does not show for what bears on the input.
         memory_key: Name of the variable the prompt reads.
@@ -59,7 +61,7 @@ class LedgerChatMemory(BaseChatMemory):
     ledger: Any = Field(exclude=True, repr=False)
     session_id: str
     user_id: str | None = None
-    max_token_limit: int = Field(default=2000, ge=200)
+    max_token_limit: int = Field(default=2000, ge=_LEAST)
     model: BaseChatModel | str | None = Field(default=None, exclude=True)
     recall: bool = True
     memory_key: str = "history"
@@ -104,7 +106,8 @@ class LedgerChatMemory(BaseChatMemory):
         if not messages:
             return []
         location = Location(host.tenant, self.session_id, _SCOPE)
-        extra = self.max_token_limit // _RECALLED if self.recall else 0
+        spare = self.max_token_limit - _LEAST
+        extra = min(self.max_token_limit // _RECALLED, spare) if self.recall else 0
         planned = ModelCall(
             location=location, messages=messages, window=self.max_token_limit - extra
         )

@@ -80,12 +80,13 @@ def test_messages_in_a_chat_prompt(ledger: Ledger) -> None:
     assert any("8431" in message.text for message in view)
 
 
-@pytest.mark.parametrize("limit", [200, 400, 800, 3000])
+@pytest.mark.parametrize("limit", [300, 400, 800, 3000])
 def test_the_context_stays_within_its_limit(ledger: Ledger, limit: int) -> None:
     memory = filled(ledger, return_messages=True)
     memory.max_token_limit = limit
     context = memory.load_memory_variables({"input": QUESTION})["history"]
     assert 0 < count_messages(context) <= limit
+    assert FACT in context[0].text
     assert len(ledger.history("s")) == 50
 
 
