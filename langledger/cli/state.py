@@ -272,26 +272,18 @@ def _tell(statement: Statement, *, as_json: bool) -> None:
 
 
 def _entry(ledger: Ledger, thread_id: str, at: str) -> int:
-    """Return the number of the entry that --at names; its end stands for what is past it."""
+    """Return the number of the entry that --at names; one past the thread's end is a mistake."""
+    from langledger.compaction.history import newest
     from langledger.entries import Location
     from langledger.entries.raw import entry_number
     from langledger.operations import run
 
+    location = Location(ledger.tenant, thread_id)
     try:
-        number = run(
-            entry_number(Location(ledger.tenant, thread_id), at, name="at"), ledger.executor
-        )
+        number = run(entry_number(location, at, name="at"), ledger.executor)
     except ConfigurationError as error:
         raise ConfigurationError(f"--at: {error}") from error
-    if _is_past_end(ledger, thread_id, number):
-        progress(f"the thread ends before entry {number}; this is its state at the end")
+    end = run(newest(location), ledger.executor)
+    if number > end:
+        raise ConfigurationError(f"--at: the newest entry of {thread_id!r} is {end}, not {number}")
     return number
-
-
-def _is_past_end(ledger: Ledger, thread_id: str, entry_id: int) -> bool:
-    """Tell whether a thread ends before this entry; the numbers in between may have gaps."""
-    from langledger.entries import Location, history_page
-    from langledger.operations import run
-
-    rest = history_page(Location(ledger.tenant, thread_id), after=entry_id - 1, limit=1)
-    return not run(rest, ledger.executor)

@@ -86,10 +86,10 @@ def test_after_the_end(call: Call, thread: str) -> None:
 
 def test_a_state_after_the_end(call: Call, thread: str) -> None:
     assert call("state", thread, "--at", "2")[2] == ""
-    code, out, err = call("state", thread, "--at", "3")
-    assert code == 0
-    assert err == "the thread ends before entry 3; this is its state at the end\n"
-    assert out == call("state", thread)[1]
+    for more in ((), ("--json",), ("--diff",)):
+        code, out, err = call("state", "show", thread, "--at", "3", *more)
+        assert (code, out) == (2, "")
+        assert f"the newest entry of {thread!r} is 2, not 3" in err
 
 
 def test_entries_are_counted_not_numbers(call: Call, ledger: Ledger) -> None:
