@@ -162,8 +162,10 @@ class Embedder:
             EmbeddingError: The model takes none at all for now: a limit of its rate, an outage.
         """
         try:
-            vectors = self._model.embed_documents([text[:_LONGEST] for text in texts])
-            return [_checked(vector) for _, vector in zip(texts, vectors, strict=True)]
+            vectors = list(self._model.embed_documents([text[:_LONGEST] for text in texts]))
+            if len(vectors) == len(texts):
+                return [_checked(vector) for vector in vectors]
+            raise EmbeddingError(f"the model gave {len(vectors)} vectors for {len(texts)} texts")  # noqa: TRY301 - halves may fit
         except MissingDependencyError:
             raise
         except Exception as error:
