@@ -21,6 +21,7 @@ _NOW = re.compile(
     r"|不再|现在|改为|改成|换成|更新为|改用",
     re.IGNORECASE,
 )
+_ASKS = re.compile(r"[?？]\s*\Z|[吗么呢][。!！\s]*\Z")
 _IS = re.compile(
     r"\b(?:is|are|was|were|(?:changed|switched|moved) to)\b|改为|改成|换成|更新为|改用|[是为]",
     re.IGNORECASE,
@@ -128,11 +129,12 @@ def _alike(one: Candidate, other: Candidate, mine: set[str], theirs: set[str]) -
 def superseded(found: list[Candidate]) -> list[Candidate]:
     """Put what a user said after what the user said later in its place.
 
-    An agent says "actually" and "now" at every step, and takes nothing back by it.
+    An agent says "actually" and "now" at every step, and takes nothing back by it; nor does a
+    question, whatever it is about.
     """
     short = [o for o in found[:20] if len(o.text) <= _STATEMENT and o.row["role"] in _SAID]
     for newer in short:
-        if not _NOW.search(newer.text):
+        if not _NOW.search(newer.text) or _ASKS.search(newer.text):
             continue
         for older in short:
             if older.replaced_by is None and _replaces(newer, older):

@@ -112,6 +112,21 @@ def test_another_subject_replaces_nothing() -> None:
     assert [one.replaced_by for one in ranked([older, newer], QUESTION, wanted=5)] == [None, None]
 
 
+@pytest.mark.parametrize(
+    ("said", "later"),
+    [
+        (
+            "Use port 9000 for the proxy listener.",
+            "Do we need a changelog entry for the proxy listener port change?",
+        ),
+        ("代理端口是 9000。", "代理端口现在改为多少了呢"),
+    ],
+)
+def test_a_question_replaces_nothing(said: str, later: str) -> None:
+    found = ranked([row(1, said, words=2.0), row(9, later, words=1.9)], QUESTION, wanted=5)
+    assert [one.replaced_by for one in found] == [None, None]
+
+
 def test_copies_are_folded_and_named() -> None:
     rows = [row(n, "The port is 8080.") for n in (1, 2, 3)]
     found = ranked(rows, QUESTION, wanted=5)
