@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial, wraps
 from typing import Annotated, Any, ParamSpec, cast
 
+from anyio.to_thread import run_sync
 from mcp.server.mcpserver import MCPServer, ResourceSecurity
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -184,7 +185,7 @@ def _tool(function: Callable[..., str], description: str) -> Tool:
     An agent that writes ``thread`` for ``thread_id`` must not be answered from all threads.
     """
     tool = Tool.from_function(
-        _refusing(function, ToolError), description=description, structured_output=False
+        _left(_refusing(function, ToolError)), description=description, structured_output=False
     )
     lenient = tool.fn_metadata.arg_model
     known = ", ".join(lenient.model_fields)
@@ -203,6 +204,20 @@ def _tool(function: Callable[..., str], description: str) -> Tool:
     tool.fn_metadata.arg_model = strict
     tool.parameters = strict.model_json_schema(by_alias=True)
     return tool
+
+
+def _left(function: Callable[P, str]) -> Callable[P, Awaitable[str]]:
+    """Leave a call alone once its client is gone; it ends with its next statement.
+
+    The SDK waits for a tool's thread: a recall that first indexes would outlive its client by
+    minutes. What was indexed is kept.
+    """
+
+    @wraps(function)
+    async def called(*args: P.args, **kwargs: P.kwargs) -> str:
+        return await run_sync(partial(function, *args, **kwargs), abandon_on_cancel=True)
+
+    return called
 
 
 def _refusing(function: Callable[P, str], refusal: type[Exception]) -> Callable[P, str]:

@@ -19,6 +19,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from langledger import Ledger
+from langledger.database.connection import connect
 from langledger.replay.session import load_session
 from langledger_mcp import build_server
 
@@ -217,6 +218,33 @@ async def test_a_real_session_over_stdio(dsn: str, transcripts_dir: Path, tmp_pa
         assert "parts.py:1-2" in await call(client, "search_code", query="split the text")
         state = await read(client, "langledger://threads/skills/state")
         assert len(state["files_touched"]) >= 11
+
+
+def test_a_client_that_goes_leaves_no_server_indexing_for_it(dsn: str, ledger: Ledger) -> None:
+    """What a recall has to index first is many statements; it ends with the one it is at."""
+    text = "word{0} value path/to/file{0}.py " * 40
+    said = [HumanMessage(text.format(number), id=f"n{number}") for number in range(2000)]
+    ledger.append(said, thread_id="long")
+    opening = {"protocolVersion": "2025-03-26", "capabilities": {}}
+    calls: list[dict[str, Any]] = [
+        {
+            "id": 1,
+            "method": "initialize",
+            "params": {**opening, "clientInfo": {"name": "test", "version": "1"}},
+        },
+        {"method": "notifications/initialized"},
+        {
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "recall", "arguments": {"query": "word3", "thread_id": "long"}},
+        },
+    ]
+    sent = "".join(json.dumps({"jsonrpc": "2.0", **call}) + "\n" for call in calls)
+    command = [sys.executable, "-m", "langledger.cli", "mcp", "--database-url", dsn]
+    subprocess.run(command, input=sent, capture_output=True, text=True, check=True)
+    with connect(dsn) as connection:
+        row = connection.execute("SELECT count(*) AS n FROM langledger.recall_unit").fetchone()
+    assert row["n"] < len(said)
 
 
 @pytest.fixture
