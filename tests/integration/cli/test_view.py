@@ -73,7 +73,7 @@ def test_a_view_for_a_program(call: Call, compacted: str) -> None:
 
 def test_a_view_on_a_terminal(start: Start, compacted: str) -> None:
     reader, writer = pty.openpty()
-    env = {"TERM": "xterm-256color", "COLUMNS": "50"}
+    env = {"TERM": "xterm-256color", "COLUMNS": "50", "NO_COLOR": ""}
     process = start("show", compacted, "--view", "--full", stdout=writer, env=env)
     os.close(writer)
     shown = _all_of(reader)

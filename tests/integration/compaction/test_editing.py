@@ -74,7 +74,7 @@ def test_another_process_takes_it_up_too(ledger: Ledger) -> None:
 
 async def test_the_same_awaited(async_ledger: AsyncLedger) -> None:
     model = ScriptedModel(script=["Dry."])
-    agent = agent_with(async_ledger, model)
+    agent = agent_with(async_ledger, model, keep=("fraction", 0.2), target=0.45)
     await agent.ainvoke({"messages": talk()}, CONFIG)
     await async_ledger.edit_summary("t", 1, MINE)
     assert await async_ledger.summary("t") == MINE
@@ -187,7 +187,7 @@ def test_the_command_line_asks_shows_and_edits(ledger: Ledger, module_dsn: str) 
         return CliRunner().invoke(build_app(), words, input=stdin, env=env)
 
     model = ScriptedModel(script=["Dry."])
-    agent = agent_with(ledger, model)
+    agent = agent_with(ledger, model, keep=("fraction", 0.2), target=0.45)
     agent.invoke({"messages": talk()}, CONFIG)
     assert langledger("summary", "t").stdout.strip() == ledger.summary("t").strip()
     edited = langledger("summary", "t", "--edit", "-", "--json", stdin=f"{MINE}\n")

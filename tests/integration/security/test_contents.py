@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
 
 from langledger import Ledger
-from langledger.errors import LangLedgerError
+from langledger.errors import EmbeddingError, LangLedgerError
 from tests.support.lived import live
 from tests.support.words import Words
 
@@ -56,7 +56,8 @@ def test_no_log_line_tells_what_could_not_be_embedded(
     with Ledger.from_conn_string(dsn, embeddings=Failing()) as ledger:
         ledger.append([HumanMessage(f"the {WORD} of the thing is here")], thread_id="t")
         ledger.recall("thing", thread_id="t")
-        ledger.flush()  # it is noted with the text that it has no vector
+        with pytest.raises(EmbeddingError):
+            ledger.flush()
     assert [r for r in caplog.records if WORD in _FORMATTER.format(r)] == []
 
 
