@@ -180,10 +180,9 @@ def _current(
         todo = list(spaces) if late else []
     else:
         rows, todo = [], list(spaces)
-    changed = 0
     for space in todo:
-        changed += yield from catch_up(tenant, space, clean=clean)
-    if changed or (spaces is not None and len(spaces) != 1):
+        yield from catch_up(tenant, space, clean=clean)
+    if todo:  # also where another search has just indexed it: these rows are from before
         rows = (yield from fetch_all(query))[0]
     return rows
 
