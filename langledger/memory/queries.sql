@@ -91,6 +91,13 @@ WHERE u.tenant = %(tenant)s AND u.item_id = ANY(%(item_ids)s::uuid[])
        OR EXISTS (SELECT FROM {schema}.store_item i
                   WHERE i.tenant = %(tenant)s AND i.item_id = u.item_id AND i.updated_at = %(as_of)s))
 
+-- name: delete_units_of_gone
+-- Of items that are gone: one that was not there to delete may have been written since.
+DELETE FROM {schema}.store_unit u
+WHERE u.tenant = %(tenant)s AND u.item_id = ANY(%(item_ids)s::uuid[])
+  AND NOT EXISTS (SELECT FROM {schema}.store_item i
+                  WHERE i.tenant = %(tenant)s AND i.item_id = u.item_id)
+
 -- name: put_units
 -- RETURNING: Citus would use COPY, which row-level security does not allow.
 INSERT INTO {schema}.store_unit (tenant, item_id, part, size, terms, counts, model, embedding)

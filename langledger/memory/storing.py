@@ -196,11 +196,12 @@ def _plan_writes(
             "keys": [k for _, k in gone],
         }
         plan.add(Query(_queries["delete_items"], params))
+        numbers = {"tenant": tenant, "item_ids": [item_id(*place) for place in gone]}
+        plan.add(Query(_queries["delete_units_of_gone"], numbers))
     if kept:
         plan.add(Query(_queries["put_items"], {"tenant": tenant, **_written(kept)}))
-    if puts:  # after the items, whose rows are held from then on
-        numbers = [item_id(*place) for place in puts]
-        plan.add(_delete_units(tenant, numbers))
+        # After the items, whose rows are held from then on.
+        plan.add(_delete_units(tenant, [item_id(*place) for place in kept]))
     units = [unit for place, op in kept.items() for unit in indexing.units(item_id(*place), op)]
     yield from indexing.embed(units)
     if units:
