@@ -334,7 +334,7 @@ def rework(
     """Let a model go on with half-done tasks, and count what it does again."""
     from langledger.evaluate.journal import Journal
     from langledger.evaluate.rework import rework_tables, run_rework
-    from langledger.evaluate.samples import sessions_of
+    from langledger.evaluate.samples import shipped_session
     from langledger.evaluate.strategies import available, chosen
 
     working = _model(model)
@@ -342,18 +342,17 @@ def rework(
         raise ConfigurationError("work needs a model: pass --model provider:model")
     names, journal = available(chosen(strategy or []), tell=progress), Journal(out)
     with _ledger(dsn, data_dir) as ledger:
-        for _, session in sessions_of([], ledger, tell=progress):
-            run_rework(
-                session,
-                ledger,
-                journal,
-                strategies=names,
-                window=window,
-                model=working,
-                model_name=model or "",
-                steps=steps,
-                tell=progress,
-            )
+        run_rework(
+            shipped_session(ledger),
+            ledger,
+            journal,
+            strategies=names,
+            window=window,
+            model=working,
+            model_name=model or "",
+            steps=steps,
+            tell=progress,
+        )
     _report(rework_tables(journal.records), as_json=as_json)
 
 

@@ -109,7 +109,7 @@ def run_rework(
             side = STRATEGIES[strategy].make(ledger, Setting(window=window, model=model))
             with TemporaryDirectory(prefix="langledger-rework-") as folder:
                 result = _go_on(task, side, model, Workspace(Path(folder)), steps)
-            journal.add(run, [{"kind": "work", "strategy": strategy, **result}], {})
+            journal.add(run, [{"kind": "work", **result}], {})
             tell(f"{task.name}  {strategy}  {result['again']} done again, tests {result['tests']}")
 
 
@@ -122,7 +122,7 @@ def rework_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
     )  # fmt: skip
     rows: list[list[str]] = []
     for strategy in strategies_in(work):
-        own = [r for r in work if r["strategy"] == strategy]
+        own = [r for r in work if r["run"]["strategy"] == strategy]
         due, reached = (sum(r[key] for r in own) for key in ("due", "reached"))
         rows.append([
             title_of(strategy), str(len(own)), str(sum(bool(r["error"]) for r in own)),

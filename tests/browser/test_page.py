@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.tools import tool
+from langchain_core.messages import HumanMessage
 
 from langledger import Ledger
 from tests.browser.conftest import Open, at, playwright
 from tests.support import hostile
-from tests.support.scripted import ScriptedModel
+from tests.support.parts import write_parts
 
 pytestmark = pytest.mark.slow
 PAGES = (
@@ -29,31 +27,10 @@ def expect(found):
     return playwright.expect(found)
 
 
-@tool
-def write_file(file_path: str, content: str) -> str:
-    """Write a file."""
-    return f"wrote {file_path}\n" + "log line of the tool\n" * 60
-
-
 @pytest.fixture
 def work(ledger: Ledger) -> str:
     """A thread that went through compactions."""
-    steps = [
-        AIMessage(
-            f"I decided to write part {n} as one file, because the plan says so.",
-            tool_calls=[{
-                "name": "write_file",
-                "args": {"file_path": f"src/part_{n}.py", "content": "x = 1\n" * 20},
-                "id": f"call-{n}",
-            }],
-        )
-        for n in range(20)
-    ]  # fmt: skip
-    model = ScriptedModel(script=[*steps, AIMessage("All parts are written.")])
-    agent = create_agent(model, [write_file], middleware=[ledger.middleware(window=4000)])
-    request = HumanMessage("Write all the parts. Never touch deploy.yml.")
-    agent.invoke({"messages": [request]}, {"configurable": {"thread_id": "work"}})
-    return at("work")
+    return at(write_parts(ledger))
 
 
 async def test_the_way_from_the_threads_to_what_a_call_saw(

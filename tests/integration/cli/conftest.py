@@ -15,11 +15,9 @@ from typing import Any
 import pytest
 
 from langledger import Ledger
-from langledger.cli import main
+from tests.support.shell import Call, caller
 
 Capture = pytest.CaptureFixture[str]
-Done = tuple[int, str, str]  # exit code, stdout, stderr
-Call = Callable[..., Done]
 Start = Callable[..., "subprocess.Popen[bytes]"]
 Write = Callable[..., Path]
 
@@ -35,14 +33,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: Capture, dsn: str) -> Call:
     """Call the command line on a fresh database."""
     monkeypatch.setenv("LANGLEDGER_DATABASE_URL", dsn)
 
-    def run(*arguments: str | Path) -> Done:
-        monkeypatch.setattr(sys, "argv", ["langledger", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capsys.readouterr()
-        return int(end.value.code or 0), said.out, said.err
-
-    return run
+    return caller(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -9,43 +9,26 @@ import re
 from pathlib import Path
 
 import pytest
-from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.tools import tool
+from langchain_core.messages import HumanMessage
 
 from langledger import Ledger
 from tests.integration.cli.conftest import Call, Start
-from tests.support.scripted import ScriptedModel
+from tests.support.parts import write_parts
 
 HARM = "\x1b[2J"
 PLACES = ("summary", "state", "kept", "since")
 
 
-@tool
-def write_file(file_path: str, content: str) -> str:
-    """Write a file."""
-    return f"wrote {file_path}\n" + f"log line of the tool {HARM}\n" * 60
-
-
 @pytest.fixture
 def compacted(ledger: Ledger) -> str:
     """A thread that went through compactions."""
-    steps = [
-        AIMessage(
-            f"Part {n}.",
-            tool_calls=[{
-                "name": "write_file",
-                "args": {"file_path": f"src/part_{n}.py", "content": "x = 1\n" * 20},
-                "id": f"call-{n}",
-            }],
-        )
-        for n in range(14)
-    ]  # fmt: skip
-    model = ScriptedModel(script=[*steps, AIMessage("All parts are written.")])
-    agent = create_agent(model, [write_file], middleware=[ledger.middleware(window=4000)])
-    request = HumanMessage("Write all the parts. " + "Their order does not matter. " * 20)
-    agent.invoke({"messages": [request]}, {"configurable": {"thread_id": "work"}})
-    return "work"
+    return write_parts(
+        ledger,
+        many=14,
+        say="Part {}.",
+        request="Write all the parts. " + "Their order does not matter. " * 20,
+        log=f"log line of the tool {HARM}\n",
+    )
 
 
 def test_a_view_in_a_pipe(call: Call, compacted: str) -> None:

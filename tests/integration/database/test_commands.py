@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from langledger.cli import main
+from tests.support.shell import caller
 
 Capture = pytest.CaptureFixture[str]
 
@@ -19,14 +18,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     for name in ("DATABASE_URL", "DATA_DIR", "REQUIRE_DATABASE_URL"):
         monkeypatch.delenv(f"LANGLEDGER_{name}", raising=False)
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["langledger", *arguments])
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capsys.readouterr()
-        return int(end.value.code or 0), said.out, said.err
-
-    return run
+    return caller(monkeypatch, capsys)
 
 
 def test_upgrade_and_status_of_a_server(call, empty_dsn: str) -> None:

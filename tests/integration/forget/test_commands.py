@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 
 import pytest
 from langchain_core.messages import HumanMessage
 
 from langledger import Ledger
-from langledger.cli import main
-
-Call = Callable[..., tuple[int, str, str]]
+from tests.support.shell import Call, caller
 
 
 @pytest.fixture
@@ -23,14 +19,7 @@ def call(
     monkeypatch.setenv("LANGLEDGER_DATABASE_URL", ledger.dsn)
     monkeypatch.setenv("LANGLEDGER_TENANT", ledger.tenant)
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["langledger", *arguments])
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capsys.readouterr()
-        return int(end.value.code or 0), said.out, said.err
-
-    return run
+    return caller(monkeypatch, capsys)
 
 
 def test_forgetting_from_the_shell(call: Call, ledger: Ledger) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
 
 from langledger import Ledger
-from langledger.cli import main
+from tests.support.shell import caller
 from tests.support.words import NOTES
 
 
@@ -20,17 +19,7 @@ def call(
 ) -> Any:
     monkeypatch.setenv("LANGLEDGER_DATABASE_URL", ledger.dsn)
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["langledger", *arguments])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+    return caller(monkeypatch, capsys)
 
 
 def test_recall_and_search(ledger: Ledger, call: Any) -> None:

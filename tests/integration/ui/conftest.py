@@ -8,46 +8,26 @@ from typing import Any
 
 import httpx
 import pytest
-from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.tools import tool
 
 from langledger import Ledger
 from langledger.entries.log import thread_key
 from langledger.ui import build_app
 from langledger.ui.desk import Options
 from tests.support import hostile
-from tests.support.scripted import ScriptedModel
+from tests.support.parts import write_parts
 
 TOKEN = "a-token-for-the-tests"
 
 
-@tool
-def write_file(file_path: str, content: str) -> str:
-    """Write a file."""
-    return f"wrote {file_path}\n" + "log line of the tool\n" * 60
+def usage(number: int) -> dict[str, int]:
+    return {"input_tokens": 900 + number, "output_tokens": 9, "total_tokens": 909}
 
 
 @pytest.fixture(scope="module")
 def ledger(module_dsn: str) -> Iterator[Ledger]:
     """A ledger with the thread ``work``: an agent that went through compactions."""
     with Ledger.from_conn_string(module_dsn) as opened:
-        steps = [
-            AIMessage(
-                f"I decided to write part {n} as one file, because the plan says so.",
-                tool_calls=[{
-                    "name": "write_file",
-                    "args": {"file_path": f"src/part_{n}.py", "content": "x = 1\n" * 20},
-                    "id": f"call-{n}",
-                }],
-                usage_metadata={"input_tokens": 900 + n, "output_tokens": 9, "total_tokens": 909},
-            )
-            for n in range(20)
-        ]  # fmt: skip
-        model = ScriptedModel(script=[*steps, AIMessage("All parts are written.")])
-        agent = create_agent(model, [write_file], middleware=[opened.middleware(window=4000)])
-        request = HumanMessage("Write all the parts. Never touch deploy.yml.")
-        agent.invoke({"messages": [request]}, {"configurable": {"thread_id": "work"}})
+        write_parts(opened, usage=usage)
         yield opened
 
 
