@@ -7,6 +7,7 @@ take explicit arguments instead.
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -15,7 +16,7 @@ import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from langledger.arguments import check_tenant, check_text
+from langledger.arguments import check_seconds, check_tenant, check_text
 from langledger.errors import ConfigurationError
 
 __all__ = ["PREFIX", "Settings", "load_settings"]
@@ -49,6 +50,7 @@ class Settings(BaseSettings):
         hard_trigger: Share at which one is made whatever the trigger says.
         wait_for_turn: The trigger waits until the user speaks.
         keep: How much of the newest history stays verbatim, as JSON: a share or a pair.
+        summary_timeout: Seconds an agent waits for a summary; ``none``: as long as it takes.
         redact: Take secrets out of summaries, working state and index.
         redact_patterns: Regular expressions of more secrets, a JSON list.
 
@@ -71,6 +73,7 @@ class Settings(BaseSettings):
     hard_trigger: float | None = None
     wait_for_turn: bool | None = None
     keep: Any = None
+    summary_timeout: float | None = None
     redact: bool = True
     redact_patterns: list[str] = Field(default_factory=list[str])
 
@@ -106,11 +109,22 @@ class Settings(BaseSettings):
         except ValueError as error:
             raise ValueError('give JSON, such as 0.8 or ["turns", 20]') from error
 
+    @field_validator("summary_timeout", mode="before")
+    @classmethod
+    def _is_seconds(cls, value: object) -> object:
+        if value is None:
+            return None
+        try:
+            return math.inf if value == "none" else check_seconds("it", float(cast("Any", value)))
+        except (TypeError, ValueError) as error:
+            raise ValueError("give a number of seconds above 0, or none") from error
+
     @property
     def compaction(self) -> dict[str, Any]:
         """Those of compaction that are set, as options."""
-        names = ("trigger", "hard_trigger", "wait_for_turn", "keep")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        names = ("trigger", "hard_trigger", "wait_for_turn", "keep", "summary_timeout")
+        chosen = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return {name: None if value == math.inf else value for name, value in chosen.items()}
 
     @field_validator("tenant", mode="before")
     @classmethod

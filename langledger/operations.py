@@ -15,7 +15,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from threading import Thread
 from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeAlias, TypeVar
 
 from psycopg.sql import Composed
@@ -56,11 +59,19 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """One call of a chat model that is ours, not the agent's: never streamed to the user."""
+    """One call of a chat model that is ours, not the agent's: never streamed to the user.
+
+    Attributes:
+        model: What is called.
+        messages: What it is sent.
+        config: How the call is traced.
+        timeout: Seconds after which the call is given up with a :class:`TimeoutError`.
+    """
 
     model: BaseChatModel
     messages: Sequence[BaseMessage]
     config: RunnableConfig
+    timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +117,18 @@ def fetch_all(*queries: Query, repeatable: bool = True) -> Operation[list[list[R
 
 
 def complete(
-    model: BaseChatModel, messages: Sequence[BaseMessage], config: RunnableConfig
+    model: BaseChatModel,
+    messages: Sequence[BaseMessage],
+    config: RunnableConfig,
+    *,
+    timeout: float | None = None,
 ) -> Operation[AIMessage]:
-    """Ask a chat model and return its answer."""
-    answer: AIMessage = yield Complete(model, messages, config)
+    """Ask a chat model and return its answer.
+
+    Raises:
+        TimeoutError: It took longer than ``timeout`` seconds.
+    """
+    answer: AIMessage = yield Complete(model, messages, config, timeout)
     return answer
 
 
@@ -182,9 +201,9 @@ def _perform(effect: Effect, executor: Executor) -> Any:
     match effect:
         case Batch():
             return executor.execute(effect)
-        case Complete(model, messages, config):
+        case Complete(model, messages, config, timeout):
             with model_call(model) as made:
-                answer = model.invoke(list(messages), config)
+                answer = _within(timeout, lambda: model.invoke(list(messages), config))
                 made.usage = getattr(answer, "usage_metadata", None)
             return answer
         case Call(function):
@@ -198,9 +217,10 @@ async def _aperform(effect: Effect, executor: Executor) -> Any:
     match effect:
         case Batch():
             return await executor.aexecute(effect)
-        case Complete(model, messages, config):
+        case Complete(model, messages, config, timeout):
             with model_call(model) as made:
-                answer = await model.ainvoke(list(messages), config)
+                async with asyncio.timeout(timeout):
+                    answer = await model.ainvoke(list(messages), config)
                 made.usage = getattr(answer, "usage_metadata", None)
             return answer
         case Call(function, coroutine):
@@ -208,3 +228,24 @@ async def _aperform(effect: Effect, executor: Executor) -> Any:
                 return await coroutine()
             assert function is not None, "Call needs a function or a coroutine"  # noqa: S101
             return await asyncio.to_thread(function)
+
+
+def _within(timeout: float | None, work: Callable[[], T]) -> T:
+    """Return what the work gives, or raise where that takes longer.
+
+    Nothing can end a thread from outside: the work's own ends with it, unheard. It keeps no
+    process from ending.
+    """
+    if timeout is None:
+        return work()
+    outcome: Future[T] = Future()
+    context = copy_context()
+
+    def attempt() -> None:
+        try:
+            outcome.set_result(context.run(work))
+        except BaseException as error:  # noqa: BLE001 - whoever waits is told, whatever it is
+            outcome.set_exception(error)
+
+    Thread(target=attempt, name="langledger-model-call", daemon=True).start()
+    return outcome.result(timeout)

@@ -10,7 +10,7 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from langledger.arguments import check_switch, check_text, check_whole
+from langledger.arguments import check_seconds, check_switch, check_text, check_whole
 from langledger.compaction.compactor import Compactor
 from langledger.compaction.longterm import LongTerm
 from langledger.compaction.policy import Policy
@@ -51,6 +51,8 @@ class CompactionOptions(StateOptions, total=False):
             it are replaced, other braces are text.
         summary_output_tokens: Most tokens of one answer of the summary model, its reasoning
             included. Default: four times what its part of a summary may have.
+        summary_timeout: Seconds the agent waits for a summary, whatever timeout the model has of
+            its own; then the extractive one stands. None: as long as it takes. Default 120.
         rederive_every: After so many summaries that carried the last one on, the model writes
             the next from the messages themselves; 0: always. Default 8.
         cache_aligned: The agent's own model writes the summary on the agent's own messages, so
@@ -86,6 +88,7 @@ class CompactionOptions(StateOptions, total=False):
     model: BaseChatModel | str | None
     summary_prompt: str
     summary_output_tokens: int
+    summary_timeout: float | None
     rederive_every: int
     cache_aligned: bool
     recap: RecapWhen
@@ -156,6 +159,7 @@ def compactor_of(
         max_output=_whole(chosen, "summary_output_tokens", least=100),
         rederive_every=check_whole("rederive_every", chosen.get("rederive_every", 8)),
         cache_aligned=_switch(chosen, "cache_aligned"),
+        timeout=_timeout(chosen),
         redactor=redactor or Redactor(),
     )
     count = _counter(chosen.get("token_counter"))
@@ -225,6 +229,11 @@ def _recap(chosen: Mapping[str, Any]) -> RecapWhen:
     if when not in ("auto", "always", "never"):
         raise ConfigurationError(f"recap must be auto, always or never, not {when!r}")
     return when
+
+
+def _timeout(chosen: Mapping[str, Any]) -> float | None:
+    seconds = chosen.get("summary_timeout", 120.0)
+    return None if seconds is None else check_seconds("summary_timeout", seconds)
 
 
 def _whole(chosen: Mapping[str, Any], name: str, *, least: int) -> int | None:

@@ -58,7 +58,8 @@ class Wanted:
         covered: What the account is to stand for.
         max_tokens: Its size.
         refs: The entries it may cite.
-        grounds: What its claims may rest on besides the view.
+        said: What the user said, by entry.
+        thread_id: The thread.
     """
 
     prompt: str
@@ -82,14 +83,20 @@ def account_on_prefix(
     about = own_run("compaction", thread_id=wanted.thread_id)
     reason = None
     for _ in range(2):
+        if asked.deadline.is_over:
+            asked.rejected.append(asked.deadline.missed)
+            break
         again = f"\n\n(Your last answer could not be used: {reason})" if reason else ""
         messages = [*system, *prefix.messages, HumanMessage(instruction + again)]
         asked.calls += 1
         try:
-            answer = yield from complete(prefix.model(), messages, about)
+            left = asked.deadline.left
+            answer = yield from complete(prefix.model(), messages, about, timeout=left)
         except Exception as error:  # noqa: BLE001 - whatever the provider raises, the agent goes on
             kind = TOO_LATE if is_timeout(error) else ""
             reason = storable(f"{kind}{type(error).__name__}: {redactor.text(str(error))[:200]}")
+            if asked.deadline.is_over:
+                reason = asked.deadline.missed
         else:
             reason = check_summary(
                 answer,

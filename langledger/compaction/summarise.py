@@ -16,6 +16,7 @@ from langledger.compaction.account import NO_ACCOUNT, Account
 from langledger.compaction.extractive import summarise_digest, summarise_requests
 from langledger.compaction.material import Material, Pair
 from langledger.compaction.prefix import Prefix, Wanted, account_on_prefix
+from langledger.compaction.summary_model import Deadline
 from langledger.compaction.transcript import split_for_summary
 from langledger.compaction.writer import Asked, Sizes, Writer
 from langledger.operations import Operation
@@ -52,6 +53,8 @@ class Summariser:
             from the messages themselves; 0: each is.
         cache_aligned: Have the agent's own model write on its own messages, so that the
             provider's cache is hit; ``model`` is asked where that cannot be.
+        timeout: Seconds after which the extractive summary stands, however many calls of the
+            model there were by then; None: it takes as long as it takes.
         redactor: Takes secrets out of what is summarised.
     """
 
@@ -61,6 +64,7 @@ class Summariser:
     max_output: int | None = None
     rederive_every: int = 8
     cache_aligned: bool = False
+    timeout: float | None = 120.0
     redactor: Redactor = field(default_factory=Redactor)
 
 
@@ -78,12 +82,13 @@ class Summary:
     text: str = ""
     kind: str = "extractive"
     account: Account = NO_ACCOUNT
-    asked: Asked = field(default_factory=lambda: Asked(0, []))
+    asked: Asked = field(default_factory=Asked)
 
 
 def summarise(material: Material, summariser: Summariser) -> Operation[Summary]:
     """Summarise the messages that leave the view."""
-    summary = Summary(account=material.account)
+    asked = Asked(deadline=Deadline.after(summariser.timeout))
+    summary = Summary(account=material.account, asked=asked)
     digest = yield from material.digest(summariser.redactor)
     account = yield from _account(material, summariser, summary)
     if account is not None:

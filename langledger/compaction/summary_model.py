@@ -8,14 +8,16 @@ names; a class that is not known is left as it is.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 from langchain_core.language_models import BaseChatModel
 
 from langledger.compaction.host import model_name
 
-__all__ = ["TOO_LATE", "for_summaries", "is_timeout"]
+__all__ = ["TOO_LATE", "Deadline", "for_summaries", "is_timeout"]
 
 TOO_LATE = "no answer in time: "
 """Begins the reason of a summary that did not come: the agent waits, so it is not asked again."""
@@ -24,6 +26,39 @@ _LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
 _REASONING = 2_000  # tokens that little reasoning may take
 _OPENAI_REASONS = re.compile(r"^(?:o\d|gpt-5(?!.*chat))")
 _OPENAI_NONE = re.compile(r"^gpt-(?:5\.\d|[6-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When a summary must be there, however many calls of a model it takes.
+
+    Attributes:
+        seconds: How long the agent waits; None: as long as it takes.
+        ends: When that is over, by the monotonic clock.
+    """
+
+    seconds: float | None = None
+    ends: float = 0.0
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Self:
+        """Return the one that begins now."""
+        return cls(seconds, time.monotonic() + (seconds or 0.0))
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left, 0 where it is over; None where there is no end."""
+        return None if self.seconds is None else max(self.ends - time.monotonic(), 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no time is left."""
+        return self.left == 0.0
+
+    @property
+    def missed(self) -> str:
+        """The reason of a summary that was not there in time."""
+        return f"{TOO_LATE}it took longer than {self.seconds:g} s (summary_timeout)"
 
 
 def for_summaries(model: BaseChatModel, *, max_output: int) -> BaseChatModel:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
@@ -22,7 +22,7 @@ from langledger.compaction.grounds import Grounds
 from langledger.compaction.host import model_name
 from langledger.compaction.overflow import is_overflow
 from langledger.compaction.records import cache_summary, cached_summary
-from langledger.compaction.summary_model import TOO_LATE, for_summaries, is_timeout
+from langledger.compaction.summary_model import TOO_LATE, Deadline, for_summaries, is_timeout
 from langledger.compaction.transcript import HEADER
 from langledger.compaction.validate import check_summary
 from langledger.entries import Location
@@ -79,10 +79,12 @@ class Asked:
     Attributes:
         calls: How many there were.
         rejected: Why answers were not used.
+        deadline: When no more are made.
     """
 
-    calls: int
-    rejected: list[str]
+    calls: int = 0
+    rejected: list[str] = field(default_factory=list[str])
+    deadline: Deadline = field(default_factory=Deadline)
 
 
 class _TooLongError(Exception):
@@ -103,7 +105,7 @@ class Writer:
         refs: The entries that an account may cite.
         said: What the user said, by entry.
         redactor: Takes secrets out of answers.
-        asked: Counts the calls.
+        asked: Counts the calls, and says until when they are made.
     """
 
     location: Location
@@ -223,14 +225,18 @@ class Writer:
         self, model: BaseChatModel, messages: Sequence[BaseMessage]
     ) -> Operation[BaseMessage | str]:
         """Return the model's answer, or what was raised instead."""
+        if self.asked.deadline.is_over:
+            return self.asked.deadline.missed
         self.asked.calls += 1
         try:
             about = own_run("compaction", thread_id=self.location.thread_id)
-            return (yield from complete(model, messages, about))
+            return (yield from complete(model, messages, about, timeout=self.asked.deadline.left))
         except Exception as error:  # whatever the provider raises, the agent goes on
             if is_overflow(error):
                 self.asked.rejected.append("a piece was too long for the summary model")
                 raise _TooLongError from error
+            if self.asked.deadline.is_over:
+                return self.asked.deadline.missed
             text = self.redactor.text(str(error))[:200]
             kind = TOO_LATE if is_timeout(error) else "error: "
             return storable(f"{kind}{type(error).__name__}: {text}")

@@ -489,6 +489,8 @@ def test_a_message_changed_in_place_is_recorded_again(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     "options",
     [
+        {"summary_timeout": 0},
+        {"summary_timeout": "120"},
         {"trigger": float("nan")},
         {"trigger": None},
         {"trigger": "often"},

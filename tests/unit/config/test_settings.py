@@ -91,9 +91,17 @@ def test_settings_of_compaction_are_options(monkeypatch: pytest.MonkeyPatch) -> 
         "keep": ("messages", 20),
         "wait_for_turn": True,
     }
+    monkeypatch.setenv("LANGLEDGER_SUMMARY_TIMEOUT", "none")
+    assert load_settings().compaction["summary_timeout"] is None
+    monkeypatch.setenv("LANGLEDGER_SUMMARY_TIMEOUT", "0")
+    with pytest.raises(ConfigurationError, match="SUMMARY_TIMEOUT: give a number of seconds"):
+        load_settings()
     monkeypatch.setenv("LANGLEDGER_TRIGGER", "often")
     with pytest.raises(ConfigurationError, match=r"LANGLEDGER_TRIGGER: give JSON, such as 0\.8"):
         load_settings()
+    monkeypatch.setenv("LANGLEDGER_SUMMARY_TIMEOUT", "7.5")
+    monkeypatch.delenv("LANGLEDGER_TRIGGER")
+    assert load_settings().compaction["summary_timeout"] == 7.5
 
 
 def test_a_ledger_of_the_settings_compacts_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
