@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langledger.state.records import PendingCall, Statement, WorkingState
 from langledger.state.statements.book import OPEN_FOR, StatementBook
 from langledger.state.statements.likeness import about
+from langledger.state.statements.offers import offer_in, taken_up
 from langledger.state.statements.patterns import (
     agent_decisions,
     answers,
@@ -16,7 +17,7 @@ from langledger.state.statements.patterns import (
     taken_back,
     user_statements,
 )
-from langledger.state.statements.proposal import Noted
+from langledger.state.statements.proposal import Noted, Said
 from langledger.state.statements.prose import user_text
 from langledger.state.statements.questions import answered
 from langledger.state.statements.update import accepted
@@ -73,10 +74,12 @@ def hear_user(state: WorkingState, message: HumanMessage, source: int) -> None:
     if not state.task_title:
         state.task_title = one_line(text, _TITLE)
     book = StatementBook(state)
+    decided = _take_up(state, book, text, source)
     for question in _put_before(state):
-        _answer(book, question, text, source)
+        decided = _answer(book, question, text, source, decided=decided) or decided
     state.heard = (*state.heard, source)[-OPEN_FOR:]
-    book.take([*taken_back(text, source, state.conventions), *user_statements(text, source)])
+    said = [s for s in user_statements(text, source) if not (decided and _is_the_reply(s))]
+    book.take([*taken_back(text, source, state.conventions), *said])
     book.expire()
     with_topic(state, text)
 
@@ -84,6 +87,7 @@ def hear_user(state: WorkingState, message: HumanMessage, source: int) -> None:
 def hear_agent(state: WorkingState, message: AIMessage, source: int) -> None:
     """Take in what the agent says it decided, and what it asks at the end of its turn."""
     text = message_text(message)
+    state.offer = None if message.tool_calls else offer_in(text, source)
     if not text:
         return
     book = StatementBook(state)
@@ -118,19 +122,42 @@ def _put_before(state: WorkingState) -> list[Statement]:
     ]
 
 
-def _answer(book: StatementBook, question: Statement, text: str, source: int) -> None:
-    """Close a question that a message answers; a brief answer is a decision of the user's."""
+def _take_up(state: WorkingState, book: StatementBook, text: str, source: int) -> bool:
+    """Note what a reply makes of the agent's last offer; return whether that is a decision."""
+    offer, state.offer = state.offer, None
+    taken = taken_up(offer, text, source) if offer is not None else None
+    book.take([taken] if taken is not None else [])
+    return taken is not None
+
+
+def _is_the_reply(said: Said) -> bool:
+    """Whether a statement is the sentence that answers, and stands with what it answers already."""
+    return isinstance(said, Noted) and said.kind == "decision" and said.index == 0
+
+
+def _answer(
+    book: StatementBook, question: Statement, text: str, source: int, *, decided: bool
+) -> bool:
+    """Close a question that a message answers; a brief answer is a decision of the user's.
+
+    Returns:
+        Whether it was noted as one: not where the message was noted as a decision before.
+    """
     reply = one_line(text, 200)
     closing = answers(question.what, reply, source)
     if closing is None:
-        return
+        return False
     book.take([closing])
-    if _CHOOSES.match(text) or (len(text) <= _BRIEF and about(question.what, text) >= _ABOUT):
-        said = Noted(
-            kind="decision",
-            what=f"{question.what} — {reply}",
-            sources=(question.sources[0], source),
-            index=900 + question.index,
-            confidence=0.75,
-        )
-        book.take([said])
+    chooses = _CHOOSES.match(text) is not None
+    brief = len(text) <= _BRIEF and about(question.what, text) >= _ABOUT
+    if decided or not (chooses or brief):
+        return False
+    said = Noted(
+        kind="decision",
+        what=f"{question.what} — {reply}",
+        sources=(question.sources[0], source),
+        index=900 + question.index,
+        confidence=0.75,
+    )
+    book.take([said])
+    return True

@@ -1,4 +1,4 @@
-"""Calls whose results are not there yet, reduced to what they would change."""
+"""What waits for an answer: calls, reduced to what they would change, and offers to the user."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from langledger.state.statements.proposal import Proposal
 
 __all__ = [
     "AskedQuestion",
+    "Offer",
     "PendingCall",
     "PlannedChange",
     "PlannedRead",
@@ -62,6 +63,20 @@ class AskedQuestion(Record):
 
     text: str
     key: str
+
+
+class Offer(Record):
+    """What an agent put to the user when it ended its turn.
+
+    Attributes:
+        source: Seq of the entry that says it.
+        proposal: What it proposes to do; empty: nothing.
+        options: What the user may choose from, each with its label; empty: nothing.
+    """
+
+    source: int
+    proposal: str = ""
+    options: tuple[tuple[str, str], ...] = ()
 
 
 class PolledRun(Record):

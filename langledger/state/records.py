@@ -30,6 +30,7 @@ from langledger.state.base import (
 )
 from langledger.state.planned import (
     AskedQuestion,
+    Offer,
     PendingCall,
     PlannedChange,
     PlannedRead,
@@ -336,6 +337,7 @@ class WorkingState(BaseModel):
         shell_cwd: Where a shell that keeps its directory was left, where that is not ``cwd``.
         shell_position: The call that left it there.
         steps_position: The newest call that replaced the list of steps.
+        offer: What the agent put to the user last, until they reply.
         heard: Entries of the newest user messages, the last of them last.
         merged: Numbers of the events (a model's or a person's) that are part of it.
         topic: The words of the task, by which a change of topic is noticed.
@@ -361,6 +363,7 @@ class WorkingState(BaseModel):
     shell_cwd: str | None = None
     shell_position: Position = (-1, -1)
     steps_position: Position = (-1, -1)
+    offer: Offer | None = None
     heard: tuple[int, ...] = ()
     merged: tuple[int, ...] = ()
     topic: dict[str, int] = Field(default_factory=dict[str, int])

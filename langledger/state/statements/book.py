@@ -34,6 +34,13 @@ _LETTERS: dict[StatementKind, str] = {
     "definition": "t",
 }
 _SHARED = ("convention", "definition")
+_RIVALS: dict[StatementKind, tuple[StatementKind, ...]] = {
+    "decision": ("decision", "convention"),
+    "convention": ("convention", "decision"),
+    "question": ("question",),
+    "definition": ("definition",),
+}
+"""By kind, those it may say again or take the place of: a choice is worded like an order."""
 _CLOSES = 0.6
 
 
@@ -56,16 +63,19 @@ class StatementBook:
                 self._note(item)
 
     def _note(self, noted: Noted) -> None:
-        held = self._state.statements(noted.kind)
-        for at, known in enumerate(held):
-            if self._concerns(known) and same(noted.what, known.what):
-                if known.status != "active" and noted.position > known.position:
-                    continue  # said again after it was given up: it holds anew
-                held[at] = _merged(known, noted)
-                return
-        self._append(noted, held)
+        for held in self._rivals(noted):
+            for at, known in enumerate(held):
+                if self._concerns(known) and same(noted.what, known.what):
+                    if known.status != "active" and noted.position > known.position:
+                        continue  # said again after it was given up: it holds anew
+                    held[at] = _merged(known, noted)
+                    return
+        self._append(noted)
 
-    def _append(self, noted: Noted, held: list[Statement]) -> None:
+    def _rivals(self, noted: Noted) -> list[list[Statement]]:
+        return [self._state.statements(kind) for kind in _RIVALS[noted.kind]]
+
+    def _append(self, noted: Noted) -> None:
         task = None if noted.kind in _SHARED else self._state.task_id
         statement = Statement(
             id=self._free_id(noted),
@@ -77,14 +87,17 @@ class StatementBook:
             task_id=task,
             confidence=noted.confidence,
         )
-        corrected = _corrected(noted, held)
-        for at, known in enumerate(held):
-            if known.status != "active" or not self._concerns(known):
-                continue
-            if _newer_replaces(noted, known) or (known is corrected):
-                held[at] = _superseded(known, statement.id, noted.sources[-1])
-            elif known.position[0] > noted.position[0] and replaces(known.what, noted.what):
-                statement = _superseded(statement, known.id, known.position[0])
+        rivals = self._rivals(noted)
+        corrected = _corrected(noted, [known for held in rivals for known in held])
+        for held in rivals:
+            for at, known in enumerate(held):
+                if known.status != "active" or not self._concerns(known):
+                    continue
+                if _newer_replaces(noted, known) or (known is corrected):
+                    held[at] = _superseded(known, statement.id, noted.sources[-1])
+                elif known.position[0] > noted.position[0] and replaces(known.what, noted.what):
+                    statement = _superseded(statement, known.id, known.position[0])
+        held = rivals[0]
         held.append(statement)
         held.sort(key=lambda s: (s.sources[:1] or (-1,), s.index, s.id))
 
@@ -167,7 +180,7 @@ def _corrected(noted: Noted, held: list[Statement]) -> Statement | None:
     if not (noted.corrects and names_one(noted.what)):
         return None
     before = [s for s in held if s.status == "active" and s.position[0] < noted.position[0]]
-    last = before[-1] if before else None
+    last = max(before, key=lambda s: s.position, default=None)
     return last if last is not None and names_one(last.what) else None
 
 

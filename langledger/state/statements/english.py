@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from langledger.state.statements.english_choices import BARE, CORRECTIONS, DECISIONS
 from langledger.state.statements.grammar import Grammar, Rule
 
 __all__ = ["ENGLISH"]
@@ -17,15 +18,13 @@ _DOING = (
     r"using|adding|writing|changing|creating|touching|committing|running|editing|putting|making"
     r"|pushing|removing|deleting|guessing|assuming|asking|inventing|mocking|importing|generating"
 )
-_VAGUE = (
-    r"(?:it|this|that|so|them|these|those|one|both|all)(?:\s+(?:now|then|please|first))?\s*[.!]*\Z"
-)
 _NO_THINGS = (
     r"(?:emojis?|comments|mocks?|(?:new |external |third[- ]party |extra |additional |more )"
     r"?(?:dependenc\w+|librar\w+|packages|abstractions?|files?|flags?|config\w*)|console\.?logs?"
     r"|prints?|abbreviations|breaking changes|force[- ]push\w*|backwards? compat\w*|type: ignore"
     r"|any types?|globals?|magic numbers|hard-?cod\w+|jargon|markdown|shortcuts|hacks"
-    r"|inline styles|try/except|fallbacks?)"
+    r"|inline styles|try/except|fallbacks?|(?:deprecation |import )?alias(?:es)?|wrappers?|shims?"
+    r"|singletons?|orms?|polyfills?|feature flags?|telemetry|analytics)"
 )
 _SUBJECT = (
     r"(?:you|all|every|each|any|new|your|our|the|code|tests?|commits?|files?|names?|functions?"
@@ -175,63 +174,6 @@ _CONVENTIONS = (
     ),
 )
 
-_DECISIONS = (
-    Rule(
-        "decision",
-        r"let'?s (?:not|go with|use|keep|stick (?:with|to)|switch to|drop|skip|adopt"
-        rf"|call|name|put|store|rename|have)\s+(?!{_VAGUE})(?!a look)\S.{{2,"
-        r"}",
-        0.8,
-    ),
-    Rule(
-        "decision",
-        r"(?:i|we)(?:'ve| have)? (?:decided|chose|chosen|agreed|settled|opted)(?: (?:to"
-        r"|on|for|that|not to|against|upon))\s+(?!nothing|anything|yet)\S",
-        0.9,
-    ),
-    Rule(
-        "decision",
-        r"(?:i|we)(?:'m| am|'re| are|'ll| will) (?:going (?:to (?:use|go with|keep|drop"
-        r"|switch to|stick with)|with)|use|go with|stick with|adopt|drop|switch to"
-        r"|support|target|ship)\s+(?!going)\S.{2,}",
-        0.75,
-    ),
-    Rule("decision", rf"(?:go|going|went) with\s+(?!{_VAGUE})\S", 0.85),
-    Rule(
-        "decision",
-        r"(?:choose|pick|take)\s+(?:option|the (?:first|second|third|last)|approach"
-        r"|variant|number)\b.*",
-        0.85,
-    ),
-    Rule(
-        "decision",
-        r"(?:option|approach|variant|plan) (?:\d|[a-e]|one|two|three)\b(?=\s*(?:[,.!]"
-        r"|\Z|please|is (?:good|fine|better|best)|seems (?:good|best|better)|sounds|it is"
-        r"|looks good|works))",
-        0.8,
-    ),
-    Rule("decision", r"(?:final )?decision\s*:\s*\S.{4,}", 0.95),
-    Rule(
-        "decision", r"(?:i|we) want (?:this|it|the \w+) to (?:be|use|stay|live|remain)\b.{3,}", 0.7
-    ),
-    Rule("decision", r"(?:the )?\w+ (?:it|one|version|name) (?:shall|will) be\s+\S", 0.7),
-)
-
-_CORRECTIONS = (
-    Rule(
-        "convention",
-        r"(?:use|make it|it should be|it must be|it'?s|that should be|should be|call it"
-        r"|name it|put it|change (?:it|that) (?:to|back)|set it to|keep it|go with"
-        r"|switch (?:back )?to|rename it to|revert to)\s+\S.{1,}",
-        0.8,
-    ),
-    Rule(
-        "convention",
-        r"\S.{1,80}?\bshould (?:be|go|live|use|stay|return|have|do|keep|make|call|put)\s+\S.{1,}",
-        0.75,
-    ),
-)
-
 _QUESTIONS = (
     Rule(
         "question",
@@ -325,8 +267,9 @@ _REVOKED = (
 _ALLOWED = (r"(?:you|we) (?:can|may|are (?:now )?(?:free|allowed) to) (?P<what>.{3,120}?)[.!]?\Z",)
 
 ENGLISH = Grammar(
-    rules=(*_DEFINITIONS, *_QUESTIONS, *_DECISIONS, *_CONVENTIONS),
-    corrections=_CORRECTIONS,
+    rules=(*_DEFINITIONS, *_QUESTIONS, *DECISIONS, *_CONVENTIONS),
+    corrections=CORRECTIONS,
+    bare=BARE,
     revocations=_REVOKED,
     permissions=_ALLOWED,
     forbidding=r"(?:please )?(?:do not|don'?t|never|avoid|stop)(?: ever)? ",
@@ -348,12 +291,12 @@ ENGLISH = Grammar(
         r"(?:\s*[,.:!;—–-]+\s*|\s+)"
     ),
     correcting=(
-        r"\A(?:(?:no+|nope)(?=\s*[,.!;:—–-]|\s+(?:use|it|that|do|don'?t|not|the|i|we"
+        r"\A(?:(?:(?:no+|nope|uhh?|hmm*)(?=\s*[,.!;:—–…-]|\s+(?:use|it|that|do|don'?t|not|the|i|we"
         r"|make|put|call|keep)\b)|wrong|not like that|that'?s (?:wrong|not (?:right|what"
         r"|correct|it))|actually|instead"
-        r"|correction|i meant|i said|rather|not what i (?:wanted|asked|meant)"
+        r"|correction|(?=i (?:meant|said)\b)|rather|not what i (?:wanted|asked|meant)"
         r"|on second thought|scratch that"
-        r"|change of plan|i changed my mind)\b[\s,.:!;—–-]*"
+        r"|change of plan|i changed my mind)\b[\s,.:!;—–…-]*)+"
     ),
     refused=(
         r"\b(?:when|if|and|or|to|the|of|with|for|that)\s*\Z|\A[^()]*\)"

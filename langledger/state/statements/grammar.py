@@ -37,6 +37,7 @@ class Grammar:
 
     Attributes:
         rules: Tried in order; the first that fits decides.
+        bare: Tried after them, and on sentences too short for them.
         corrections: Tried as well where the sentence begins as a correction.
         revocations: Each with a group ``what`` that names what holds no longer.
         permissions: Each with a group ``what`` that is allowed, if just that was forbidden.
@@ -54,6 +55,7 @@ class Grammar:
     """
 
     rules: tuple[Rule, ...]
+    bare: tuple[Rule, ...]
     corrections: tuple[Rule, ...]
     revocations: tuple[str, ...]
     permissions: tuple[str, ...]
@@ -75,9 +77,9 @@ class Grammar:
         rest = self._bare(sentence[corrects.end() :] if corrects else sentence)
         if self._pattern(self.refused).search(rest):
             return None
-        if self._pattern(self.unfit).match(rest):
-            return self._closing(rest, source, index)
-        rules = (*self.rules, *(self.corrections if corrects else ()))
+        short = self._pattern(self.unfit).match(rest) is not None
+        fitting = () if short else self.rules
+        rules = (*fitting, *(self.corrections if corrects and not short else ()), *self.bare)
         for start, text in self._readings(rest):
             for rule in rules:
                 if self._pattern(rule.pattern).match(start) and self._lasts(rule, text):

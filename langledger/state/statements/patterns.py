@@ -35,7 +35,17 @@ _DECIDES = re.compile(
     r" than|instead of|to avoid|as (?:it|this|that|they)\b)\b)|\A(?:final )?decision\s*:\s*\S.{6,}"
     r"|\A(?:因此|所以)?(?:我|我们)?(?:决定|选择|选用|决定采用)(?:了)?(?=.*(?:因为"
     r"|由于|以避免|而不是|而非)).{4,}"
-    r"|\A(?:最终)?决定[：:]\s*\S.{4,}",
+    r"|\A(?:最终)?决定[：:]\s*\S.{4,}"
+    # what it did or leaves, and why: "I left X alone because ...", "Kept X rather than ..."
+    r"|\A(?:so,? |therefore,? |instead,? )?(?:i(?:['’]ll| will) (?:use|keep|leave|skip|drop"
+    r"|reuse)\b(?=.*\b(?:rather than|instead of)\b)"
+    r"|(?:(?:i(?:['’]ve| have)? )?(?:used|kept|left|skipped|dropped|reused|switched to|chose"
+    r"|went with|tightened|deferred|pinned|declined)"
+    r"|i (?:did not|didn['’]t|won['’]t|will not) (?:change|touch|modify|fix|add|remove|delete|use"
+    r"|rename|refactor|implement|migrate|bump|move|merge|rewrite|include|update|upgrade))\b"
+    r"(?! (?:\w+ing|off|out of|behind|to \w+ing)\b)"
+    r"(?=.*(?:\b(?:because|since|so that|due to|rather than|instead of|to avoid|per your)\b"
+    r"|out of scope))).{12,}",
     re.IGNORECASE,
 )
 _UNDECIDED = re.compile(
@@ -45,7 +55,8 @@ _UNDECIDED = re.compile(
     re.IGNORECASE,
 )
 _MAY_DECIDE = re.compile(
-    r"decided|decision|chose|opted|settled on|went with|go(?:ing)? with|picked|决定|选择|选用",
+    r"decided|decision|chose|opted|settled on|went with|go(?:ing)? with|picked|决定|选择|选用"
+    r"|because|since|so that|due to|rather than|instead of|to avoid|per your|out of scope",
     re.IGNORECASE,
 )
 _OFFER = re.compile(

@@ -1,0 +1,202 @@
+"""What a choice of the user's looks like in English: decisions, corrections, bare orders."""
+
+from __future__ import annotations
+
+from langledger.state.statements.grammar import Rule
+
+__all__ = ["BARE", "CORRECTIONS", "DECISIONS"]
+
+_VAGUE = (
+    r"(?:it|this|that|so|them|these|those|one|both|all)(?:\s+(?:now|then|please|first))?\s*[.!]*\Z"
+)
+
+_WORD = r"[`\"']?[\w@-][\w./+#@:-]*[`\"']?"
+_MORE = (
+    r"(?: (?!(?:to|and|or|that|which|if|when|until|before|after|while|with|you|i|we|please|then"
+    r"|instead|because|since)\b)[\w./+#'`-]+)"
+)
+_NAMED = rf"{_WORD}{_MORE}{{0,3}}"
+_WHERE = rf"(?: (?:for|as|in|on|with|at|from|under) {_NAMED})?"
+_END = (
+    r"(?: (?:for now|for this|please|then|instead|everywhere|throughout|here|only|too|again))*"
+    r"(?:\s*[,;:—–]\s*\S.*|\s+(?:because|since|so that|as (?:it|we|they)|not|rather than"
+    r"|instead of|over)\b.*)?[.!\s]*\Z"
+)
+_NUMBER = (
+    r"[`\"']?v?\d[\w.,:%]*[`\"']?(?: (?:percent|s|secs?|seconds?|mins?|minutes?|hours?|days?|weeks?"
+    r"|months?|ms|[kmg]i?b|bytes|lines|char(?:acter)?s|tokens|items|rows|workers|threads|retries"
+    r"|(?:per|a) \w+))?"
+)
+_NO_NAME = (
+    r"(?:it|this|that|these|those|them|one|both|all|any|your|my|his|her|whatever|more|less|caution"
+    r"|care|common sense|only|up|of|to|in|on|with|the (?:above|following|same|other|latest|attached"
+    r"|below|tools?|browser|links?|search|terminal|shell|rest|way))"
+)
+_NOT_KEPT = (
+    r"(?:going|up|me|us|you|an|calm|track|quiet|on|off|away|out|everything|things?|everyone|talking"
+    r"|\w+ing|at|looking|in|it|this|that|these|those|them|your|my|doing|to|as|trying|notes?|pace)"
+)
+_CODE = r"[`\"']?[\w-]*(?:[._/][\w-]|(?-i:[A-Z]{2}))[\w./-]*[`\"']?"
+_ORDINAL = (
+    r"(?:the (?:first|second|third|fourth|last|former|latter|other)|(?:option|approach|variant"
+    r"|number|plan) \w+)(?: (?:one|option|approach|variant|solution|way|version|idea|proposal))?"
+)
+
+BARE = (
+    Rule("decision", rf"use (?!{_NO_NAME}\b){_NAMED}{_WHERE}{_END}", 0.75),
+    Rule("decision", rf"keep (?!{_NOT_KEPT}\b){_NAMED}{_WHERE}{_END}", 0.75),
+    Rule(
+        "decision",
+        r"(?:stay|stick|remain) (?:with|on|at) (?!(?:it|that|this|track|top|task|topic|point|hold"
+        rf"|budget|schedule|course|the (?:line|phone|topic|safe side)|me|us|home)\b){_NAMED}{_END}",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        r"(?:set|change|raise|lower|bump|increase|decrease|reduce|update|upgrade|downgrade|pin"
+        rf"|limit|cap|switch) (?:[\w./`'-]+ ){{0,6}}?(?:to|at) {_NUMBER}{_END}",
+        0.75,
+    ),
+    Rule("decision", rf"make the [\w ]{{2,30}}? {_NUMBER}{_END}", 0.7),
+    Rule(
+        "decision", r"make (?:it|this|that) an? \S.{1,60}(?:, not|instead of|rather than) \S.*", 0.8
+    ),
+    Rule("decision", rf"(?:target|support only) (?-i:[A-Z])[\w.+#]* \d[\w.]*\+?{_END}", 0.75),
+    Rule(
+        "decision",
+        r"call (?:it|this|them) (?!(?:a|an|quits|off|again|twice|once|from|with|in|on|and|what"
+        rf"|out|directly|here|back)\b){_WORD}{_END}",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        rf"name (?:it|this|them|the [\w-]+(?: [\w-]+)?) (?:{_CODE}|[`\"']\S+|\w+-\w+){_END}",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        r"(?:there(?:'s| is) )?no need for (?!apolog|thanks|worr|panic|rush|hurry|concern|alarm"
+        r"|(?:that|this|it|me|you|all)\b)\S{3,}.*",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        r"(?:we|you) (?:don'?t|do not) need (?:an?|any|the) "
+        r"(?!(?:of|more|thing|break|rush|hurry)\b)[^?]{4,60}\Z",
+        0.7,
+    ),
+    Rule("decision", rf"let'?s (?:do|try|make|build|take) [^?]{{2,60}} instead{_END}", 0.8),
+    Rule(
+        "decision",
+        r"let'?s (?:go for|stay (?:with|on)) (?!(?:it|that|this|lunch|dinner|breakfast|coffee"
+        r"|beers?|drinks|food|an? (?:walk|run|break|drive|ride|swim|drink|coffee|hike))\b)\S.{2,}",
+        0.8,
+    ),
+    Rule(
+        "decision",
+        r"let'?s leave (?!(?:it|that|this|now|early|soon|the (?:house|office))\b)[^?]{2,60}"
+        r" (?:out|as (?:it )?is|in place|alone|in)\b.*",
+        0.8,
+    ),
+    Rule(
+        "decision",
+        r"(?:i|we)(?:'d| would) (?:much )?rather (?:not )?(?:use|keep|have|go with|stay with|add"
+        r"|avoid|ship|write)\s+(?!it\b|that\b|this\b)\S.{2,}",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        r"(?:i|we)(?:'d| would|'ll)? (?:prefer|like|favou?r|take|choose|vote for) "
+        rf"{_ORDINAL}{_END}",
+        0.8,
+    ),
+    Rule(
+        "decision",
+        r"(?!(?:here|there|what|how|where|that|this|so|as|i|yes|no|whatever|sure|such|like|all|oh"
+        r"|than|because|and|but|if|who|why|when|is)\b)[\w.+#-]+(?: (?!(?:think|know|believe|guess"
+        r"|hope|say|said|what|how|as|that|day|where)\b)[\w.+#-]+)? it is(?: then)?[.!]*\Z",
+        0.75,
+    ),
+    Rule("decision", rf"{_CODE}, not {_CODE}[.!]*\Z", 0.8),
+    Rule("decision", rf"not {_CODE},? (?:but )?{_CODE}[.!]*\Z", 0.8),
+    Rule(
+        "decision",
+        r"(?!(?:it|that|this|they|everything|we|you|i|he|she|there)\b)(?:the |all |our )?[\w./`-]+"
+        r"(?: [\w./`-]+){0,4} (?:should|must|needs? to|has to|have to) (?:live|move|go|sit|stay"
+        r"|belong|be (?:in|under|called|named|moved|renamed)|take precedence|default to)\s+"
+        r"(?!(?:well|fine|away|now|smoothly|wrong|through|home|there)\b)"
+        r"(?!.*\b(?:but|already|by now)\b)\S.{2,}",
+        0.7,
+    ),
+    Rule(
+        "convention",
+        r"i (?:meant|said) (?!(?:to|that|i|it|you|we|no|yes|nothing|something|so|what|if|hi|hello"
+        r"|before|earlier|well|every\w*)\b)\S.{2,}",
+        0.75,
+    ),
+)
+"""Tried last, and on sentences too short for the others: they say all in a verb and a name."""
+
+
+DECISIONS = (
+    Rule(
+        "decision",
+        r"let'?s (?:not|go with|use|keep|stick (?:with|to)|switch to|drop|skip|adopt"
+        rf"|call|name|put|store|rename|have)\s+(?!{_VAGUE})(?!a look)\S.{{2,"
+        r"}",
+        0.8,
+    ),
+    Rule(
+        "decision",
+        r"(?:i|we)(?:'ve| have)? (?:decided|chose|chosen|agreed|settled|opted)(?: (?:to"
+        r"|on|for|that|not to|against|upon))\s+(?!nothing|anything|yet)\S",
+        0.9,
+    ),
+    Rule(
+        "decision",
+        r"(?:i|we)(?:'m| am|'re| are|'ll| will) (?:going (?:to (?:use|go with|keep|drop"
+        r"|switch to|stick with)|with)|use|go with|stick with|adopt|drop|switch to"
+        r"|support|target|ship)\s+(?!going)\S.{2,}",
+        0.75,
+    ),
+    Rule("decision", rf"(?:go|going|went) with\s+(?!{_VAGUE})\S", 0.85),
+    Rule(
+        "decision",
+        r"(?:choose|pick|take)\s+(?:option|the (?:first|second|third|last)|approach"
+        r"|variant|number)\b.*",
+        0.85,
+    ),
+    Rule(
+        "decision",
+        r"(?:option|approach|variant|plan) (?:\d|[a-e]|one|two|three)\b(?=\s*(?:[,.!]"
+        r"|\Z|please|is (?:good|fine|better|best)|seems (?:good|best|better)|sounds|it is"
+        r"|looks good|works))",
+        0.8,
+    ),
+    Rule("decision", r"(?:final )?decision\s*:\s*\S.{4,}", 0.95),
+    Rule(
+        "decision", r"(?:i|we) want (?:this|it|the \w+) to (?:be|use|stay|live|remain)\b.{3,}", 0.7
+    ),
+    Rule("decision", r"(?:the )?\w+ (?:it|one|version|name) (?:shall|will) be\s+\S", 0.7),
+)
+
+CORRECTIONS = (
+    Rule(
+        "convention",
+        r"(?:use|make it|it should be|it must be|it'?s|that should be|should be|call it"
+        r"|name it|put it|change (?:it|that) (?:to|back)|set it to|keep it|go with"
+        r"|switch (?:back )?to|rename it to|revert to)\s+\S.{1,}",
+        0.8,
+    ),
+    Rule(
+        "decision",
+        r"(?:drop|leave|make|set|put|take|remove) (?:the|our|all|a|an)\s+\S.{2,}",
+        0.75,
+    ),
+    Rule(
+        "convention",
+        r"\S.{1,80}?\b(?:should|must|has to|have to) (?:be|go|live|use|stay|return|have|do|keep"
+        r"|make|call|put)\s+\S.{1,}",
+        0.75,
+    ),
+)

@@ -1,0 +1,268 @@
+"""What an agent puts to the user at the end of its turn, and what the user makes of it.
+
+An offer decides nothing. What the user takes up is a decision of theirs: a proposal that they
+agree to, told in the agent's words since "yes" has none; or one of the options they were given,
+told with its text since "B" has none. A step of the work ("Want me to push?") is no decision.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from langledger.state.planned import Offer
+from langledger.state.statements.chinese import CHINESE
+from langledger.state.statements.english import ENGLISH
+from langledger.state.statements.likeness import about, features
+from langledger.state.statements.proposal import Noted
+from langledger.state.statements.prose import own_words, sentences
+from langledger.state.text import one_line
+
+__all__ = ["offer_in", "taken_up"]
+
+_TAIL = 3000  # characters of a message in which options stand
+_ENDING = 1200  # of it in which a proposal stands
+_NEWEST = 4  # sentences
+_MAX_OPTION, _MAX_OPTIONS, _MAX_REPLY = 140, 8, 140
+_LONGEST_PICK = 160  # characters of a sentence that picks an option in other words
+_FITS = 0.6
+_INDEX = 950  # after what the message itself says
+
+_OPTION = re.compile(
+    r"\s*(?:[-*+]\s+|#{1,6}\s+|\|\s*)?\*{0,2}(?:option|approach|variant|plan|方案|选项)?\s*"
+    r"(?P<label>[A-Ha-h]|[1-8]|[一二三四五六七八])\*{0,2}\s*(?:[.)、:：|—–]|-(?=\s)|\*\*)+\s*"
+    r"(?P<text>\S.*)",
+    re.IGNORECASE,
+)
+_TO_CHOOSE = re.compile(
+    r"\b(?:which|prefer\w*|choose|pick|options?|approach(?:es)?|reply with|go with"
+    r"|what do you (?:think|say)|your (?:call|choice|pick))\b|哪|选|方案",
+    re.IGNORECASE,
+)
+_PROPOSES = re.compile(
+    r"(?:so,? |ok,? |and |then )*(?:(?:do you )?want me to|would you like me to|shall (?:i|we)"
+    r"|should (?:i|we)|may i|can i)\s+(?P<en>[^?]{4,280})\?\Z"
+    r"|(?P<thinks>(?:what do you think|thoughts|do(?:es)? (?:that|this|it) (?:sound|look|seem)"
+    r" \w+|sounds? (?:good|right|ok(?:ay)?)|seem (?:good|right)|agree)\?)\Z"
+    r"|.{0,40}?(?:需要|要不要|是否需要|是否要|要)(?:我|我来|我帮你|帮你)(?P<zh>[^？?]{3,100}?)吗?[？?]\Z",
+    re.IGNORECASE,
+)
+_EITHER = re.compile(r"\bor\b|还是|或者", re.IGNORECASE)
+_STEP = re.compile(
+    r"(?:also |now |just |go ahead and |继续|现在)*(?:commit|push|merge|run|re-?run|test|deploy"
+    r"|continue|proceed|start|begin|go|show|open|check|look|dig|investigate|verify|review|explain"
+    r"|try|send|fire|scope|draft|read|list|walk|help|give|file|close|tag|release|publish|retry|wait"
+    r"|tackle|move on|search|find|analy[sz]e|clean up|create (?:an?|the) (?:\w+ )?(?:pr"
+    r"|pull request|issue|branch|commit)"
+    r"|继续|提交|推送|运行|看|检查|测试|部署|开始|解释|说明|合并)\b",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(
+    r"\w+(?: up| out)? (?:this|that|it|these|those|them|both|all|so|one)\b|(?:这样|这么|继续)",
+    re.IGNORECASE,
+)
+_RECOMMENDS = re.compile(
+    r"(?:so,? )?(?:i(?:'d| would)? (?:recommend|suggest|propose)|my (?:recommendation|suggestion"
+    r"|proposal)|recommendation\b|proposed \w+\b|the (?:simplest|cleanest|best|right|correct)"
+    r" (?:fix|approach|solution|way|option)\b)|(?:我)?(?:建议|推荐)",
+    re.IGNORECASE,
+)
+_HAN = re.compile("[\u3400-\u9fff]")
+_CLAUSE = re.compile(r"[,;，；]")
+_REPORTS = re.compile(
+    r"(?:i|we|you|it|they|this|that|there)(?:'ve|'m| have| had| did| was| am| are| is|'s| \w+ed)\b"
+    r"|我已经|我刚",
+    re.IGNORECASE,
+)
+_FIRST = "1a一"
+_NEXT = {
+    label: row[at + 1]
+    for row in ("12345678", "abcdefgh", "一二三四五六七八")
+    for at, label in enumerate(row[:-1])
+}
+_PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "former": 0, "latter": 1, "last": -1}
+_OPENS = (
+    r"(?:(?:ok(?:ay)?|yes|yeah|yep|well|so|then|hmm|great|good|please|好的?|那|嗯)[,，.:!\s]*)*"
+)
+_LABEL = r"(?:option |number |#)?(?:[a-h]|[1-8])"
+_PICKS = re.compile(
+    rf"{_OPENS}(?:(?:let'?s|let us|i(?:'d|'ll| would)?|we(?:'d|'ll)?|just|please|go|going|do|take"
+    r"|use|pick|choose|prefer|like|want|try|with|for)\s+)*(?:the )?(?:(?:option|approach|variant"
+    r"|number|plan|#)\s*)?(?P<label>[a-h]|[1-8])\b"
+    rf"(?P<more>(?:\s*(?:,|and|&|\+)\s*{_LABEL}\b)*)(?P<rest>.*)\Z"
+    rf"|{_OPENS}(?:(?:let'?s|i(?:'d|'ll)?|we(?:'ll)?|just|go|do|take|use|pick|choose|prefer|like|want"
+    rf"|try|with|for)\s+)*the (?P<place>{'|'.join(_PLACES)})(?: (?:one|option|approach|way))?\b"
+    r"(?P<rest2>.*)\Z"
+    rf"|{_OPENS}(?:我们?|就|还是)*(?:选择?|用|按|要|走|采用)?(?:第|方案|选项)?\s*"
+    r"(?P<zh>[一二三四五六七八1-8A-Ha-h])\s*(?:个|种|项|方案|条)*(?:吧|做|来|就行)*(?P<rest3>.*)\Z",
+    re.IGNORECASE,
+)
+_PICKED = re.compile(
+    r"\W*\Z|\s*[,;:，；—–-]\s*\S"
+    r"|\s+(?:please|then|it is|because|since|but|from|for|with|as|thanks)\b"
+    r"|\s+(?:seems|sounds|looks|is|works)(?: \w+)?"
+    r" (?:good|best|better|fine|ok(?:ay)?|great|right)\b",
+    re.IGNORECASE,
+)
+_YES = re.compile(
+    r"(?:(?P<yes>yes|yep|yeah|yea|yup|sure|ok(?:ay)?|sounds (?:good|great|fine)|agreed?|approved?"
+    r"|lgtm|absolutely|definitely|go ahead|go for it|do (?:it|that|this|so)|make it so|please do"
+    r"|makes sense|of course|let'?s do (?:it|that|this)|好的?|可以|行|同意|没问题|批准|是的?|嗯|对"
+    r"|就这么(?:做|办|定)|就这样)|great|perfect|good|nice|cool|alright|fine|exactly|please|thanks"
+    r"|thank you)(?![A-Za-z])[\s,.!;:，。！；—–-]*",
+    re.IGNORECASE,
+)
+_AMENDS = re.compile(
+    r"(?:but|also|and|then|except|only|with)\b|但|不过|另外|同时|还有|顺便", re.IGNORECASE
+)
+_HOLDS_OFF = re.compile(r"\b(?:wait|first|before|later|not yet)\b|先|等|再说|稍后", re.IGNORECASE)
+
+
+def offer_in(text: str, source: int) -> Offer | None:
+    """Return what an agent's message puts to the user; None for most.
+
+    Args:
+        text: The message that ends its turn.
+        source: Seq of its entry.
+    """
+    options = _options(text[-_TAIL:])
+    proposal = _proposal(text[-_ENDING:])
+    if not options and not proposal:
+        return None
+    return Offer(source=source, proposal=proposal, options=options)
+
+
+def taken_up(offer: Offer, text: str, source: int) -> Noted | None:
+    """Return the decision that a reply makes of an offer; None where it makes none.
+
+    Args:
+        offer: What was put to the user.
+        text: What the user typed.
+        source: Seq of its entry.
+    """
+    first = next(iter(sentences(own_words(text))), "") or one_line(text, _LONGEST_PICK)
+    first = first.rstrip(" :：")
+    clause = _CLAUSE.split(first)[0]
+    what = "" if _is_doubtful(clause) else _chosen(offer, first)
+    if not (what or _is_doubtful(first)):
+        what = _agreed(offer.proposal, first)
+    if not what:
+        return None
+    at = (offer.source, source)
+    return Noted(kind="decision", what=what, sources=at, index=_INDEX, confidence=0.8)
+
+
+def _is_doubtful(words: str) -> bool:
+    return (CHINESE if _HAN.search(words) else ENGLISH).doubtful(words)
+
+
+def _options(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the last list of options, each with its label, if the user is to choose from it."""
+    listed: dict[str, str] = {}
+    found: dict[str, str] = {}
+    after: list[str] = []
+    for line in text.splitlines():
+        option = _OPTION.match(line)
+        label = option["label"].lower() if option else ""
+        if option is None or (label not in _FIRST and label != _follows(found)):
+            after.append(line)
+            continue
+        found = {} if label in _FIRST else found
+        found[label] = one_line(option["text"].replace("**", "").strip(" |"), _MAX_OPTION)
+        if len(found) > 1:
+            listed, after = found, []
+    asked = _TO_CHOOSE.search("\n".join(after)) is not None
+    return tuple(listed.items())[:_MAX_OPTIONS] if asked else ()
+
+
+def _follows(found: dict[str, str]) -> str:
+    """Return the label that comes after those found; empty where none can."""
+    return _NEXT.get([*found][-1], "") if found else ""
+
+
+def _proposal(text: str) -> str:
+    """Return what an agent proposes to do, if that is more than a step of the work."""
+    said = sentences(text)
+    for at in range(len(said) - 1, max(len(said) - 1 - _NEWEST, -1), -1):
+        found = _PROPOSES.match(said[at])
+        if found is None:
+            continue
+        what = (found["en"] or found["zh"] or "").strip()
+        if _EITHER.search(what) or _STEP.match(what):
+            return ""
+        if found["thinks"] or _POINTS.match(what):
+            named = (s for s in reversed(said[:at]) if _RECOMMENDS.match(s))
+            return next(named, "").rstrip(" :：")
+        return what if len(features(what).words) > 1 else ""
+    return ""
+
+
+def _chosen(offer: Offer, reply: str) -> str:
+    """Return the options that a reply picks, with their texts; empty where it picks none."""
+    options = dict(offer.options)
+    if not options:
+        return ""
+    picked = list(_picked(options, reply)) or _in_other_words(options, reply)
+    if not picked:
+        return ""
+    told = " + ".join(f"Option {label.upper()}: {options[label]}" for label in picked)
+    return told if len(reply) <= len("go with the second option") else f"{told} — {_said(reply)}"
+
+
+def _picked(options: dict[str, str], reply: str) -> Iterator[str]:
+    found = _PICKS.match(reply)
+    if found is None:
+        return
+    rest = found["rest"] or found["rest2"] or found["rest3"] or ""
+    if not _PICKED.match(rest):
+        return
+    if (place := found["place"]) is not None:
+        at = _PLACES[place.lower()]
+        labels = [*options][at : at + 1 or None]
+    else:
+        more = re.findall(r"\b[a-h1-8]\b", (found["more"] or "").lower())
+        labels = [_same_label(options, (found["label"] or found["zh"]).lower()), *more]
+    if all(label in options for label in labels):
+        yield from labels
+
+
+def _same_label(options: dict[str, str], label: str) -> str:
+    """Return how a label is written in the list: what is second there may be "2", "b" or "二"."""
+    for row in ("12345678", "abcdefgh", "一二三四五六七八"):
+        if label in row and label not in options and row.index(label) < len(options):
+            return label if label in "abcdefgh" else [*options][row.index(label)]
+    return label
+
+
+def _in_other_words(options: dict[str, str], reply: str) -> list[str]:
+    words = features(reply)
+    long = len(reply) > _LONGEST_PICK
+    if long or words.negative or not words.words or _REPORTS.match(reply):
+        return []
+    fits = [label for label, text in options.items() if about(reply, text) >= _FITS]
+    return fits if len(fits) == 1 else []
+
+
+def _agreed(proposal: str, reply: str) -> str:
+    """Return what was agreed to; with the user's words where they change it."""
+    at, agrees = 0, False
+    while (found := _YES.match(reply, at)) and found.end() > at:
+        at, agrees = found.end(), agrees or found["yes"] is not None
+    rest = reply[at:]
+    if not (proposal and agrees) or _HOLDS_OFF.search(rest):
+        return ""
+    if rest and not _AMENDS.match(rest):
+        return f"Agreed: {proposal}" if _repeats(rest, proposal) else ""
+    return f"Agreed: {proposal} — {_said(rest)}" if rest else f"Agreed: {proposal}"
+
+
+def _repeats(rest: str, proposal: str) -> bool:
+    """Whether a reply says only what was proposed, as in "yes pls bump"."""
+    if not rest.isascii():
+        return set(rest) <= {*proposal, *"吧了。！! "}
+    said = re.sub(r"\bpl\w{1,4}s?\b", " ", rest)
+    return features(said).words <= features(proposal).words
+
+
+def _said(reply: str) -> str:
+    return one_line(reply, _MAX_REPLY)
