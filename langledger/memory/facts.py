@@ -207,6 +207,10 @@ _PASSING = re.compile(
     r"|for example|e\.g\.)\b|今天|今晚|这次|暂时|假设|假如|如果|比如|例如|扮演|吗[。！]?$",
     re.IGNORECASE,
 )
+_CLAUSES = re.compile(
+    r"[，,；;]\s*(?:(?:and|but|also|而且|并且|同时|但是?|还有)\s*)?|\s+(?:and|but) (?=(?:i|i'm|i've|my)\b)",
+    re.IGNORECASE,
+)
 _SPACE = re.compile(r"\s+")
 
 
@@ -218,18 +222,25 @@ def facts_in(text: str) -> list[Fact]:
     """
     found: dict[str, Fact] = {}
     for sentence in sentences(text):
-        fact = _fact(sentence)
-        if fact is not None:
+        for fact in _facts(sentence):
             found.setdefault(fact.text, fact)
     return list(found.values())
 
 
-def _fact(sentence: str) -> Fact | None:
-    if _PASSING.search(sentence):
-        return None
+def _facts(sentence: str) -> list[Fact]:
+    """Return what a sentence says of the user: of its clauses, where more than one does."""
     chinese = _CHINESE.search(sentence) is not None
-    if (CHINESE if chinese else ENGLISH).doubtful(sentence):
-        return None
+    if _PASSING.search(sentence) or (CHINESE if chinese else ENGLISH).doubtful(sentence):
+        return []
+    clauses = _CLAUSES.split(sentence)
+    each = [fact for clause in clauses if (fact := _fact(clause, chinese=chinese)) is not None]
+    if len(each) > 1:
+        return each
+    whole = _fact(sentence, chinese=chinese)
+    return [] if whole is None else [whole]
+
+
+def _fact(sentence: str, *, chinese: bool) -> Fact | None:
     bare = sentence.strip().rstrip(".!。！ ")
     denied = _denied(bare)
     if denied and (fact := _read(denied, chinese=chinese)) is not None:

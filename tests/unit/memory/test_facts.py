@@ -106,3 +106,21 @@ def test_anything_else_is_none(text: str) -> None:
 def test_several_in_one_message() -> None:
     found = facts_in("Hi! My name is Ann. Can you help me? I prefer short answers. Thanks.")
     assert [fact.text for fact in found] == ["My name is Ann", "I prefer short answers"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("我叫小明，我对花生过敏。", ["我叫小明", "我对花生过敏"]),
+        ("我叫小明，今年三十岁，我在腾讯工作。", ["我叫小明", "我在腾讯工作"]),
+        (
+            "My name is Ann, I live in Berlin and I'm allergic to peanuts.",
+            ["My name is Ann", "I live in Berlin", "I'm allergic to peanuts"],
+        ),
+        ("I'm not vegan, I'm vegetarian.", ["I'm vegan", "I'm vegetarian"]),
+        ("I like cats, dogs and birds.", ["I like cats, dogs and birds"]),
+        ("如果我叫小明，我对花生过敏", []),
+    ],
+)
+def test_several_in_one_sentence(text: str, told: list[str]) -> None:
+    assert [fact.text for fact in facts_in(text)] == told
