@@ -208,7 +208,8 @@ _PASSING = re.compile(
     re.IGNORECASE,
 )
 _CLAUSES = re.compile(
-    r"[，,；;]\s*(?:(?:and|but|also|而且|并且|同时|但是?|还有)\s*)?|\s+(?:and|but) (?=(?:i|i'm|i've|my)\b)",
+    r"[，,；;]\s*(?:(?:and|but|also|而且|并且|同时|但是?|还有)\s*)?"
+    r"|\s+(?:and|but) (?=(?:i|i'm|i've|my)\b)",
     re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+")
