@@ -48,6 +48,7 @@ def pack_id(text: str) -> bytes:
     return packed + (b"\x00\x00" if len(packed) == 15 else b"\x00")
 
 
+@lru_cache(maxsize=4096)
 def unpack_id(packed: bytes) -> str:
     """Return the id that :func:`pack_id` packed."""
     if len(packed) != 16:

@@ -210,7 +210,7 @@ def _kept(stored: Mapping[Key, Stored], policy: Policy) -> set[Key]:
 def _is_young(stored: Stored, since: datetime | None) -> bool:
     if since is None or stored.record is None:
         return False
-    return stored.record.time >= (since - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
+    return stored.record.details.time >= (since - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
         microseconds=1
     )
 

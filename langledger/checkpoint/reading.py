@@ -89,7 +89,7 @@ class Stored:
     @property
     def parent(self) -> Target | None:
         """The checkpoint it was made from."""
-        parent_id = None if self.record is None or self.orphan else self.record.other_id
+        parent_id = None if self.record is None or self.orphan else self.record.details.other_id
         return None if parent_id is None else self.target.at(parent_id)
 
     @property
@@ -284,7 +284,7 @@ def tuple_of(cache: Cache, items: ThreadItems, sealing: Sealing, stored: Stored)
     decoder = Decoder(sealing, Shelf(items, sealing))
     fields = {name: decoder.decode(node) for name, node in skeleton.fields.items()}
     if fields.get("ts", True) is None:
-        fields["ts"] = (_EPOCH + timedelta(microseconds=stored.record.time)).isoformat()
+        fields["ts"] = (_EPOCH + timedelta(microseconds=stored.record.details.time)).isoformat()
     checkpoint = {
         **fields,
         **skeleton.versions,

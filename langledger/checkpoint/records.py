@@ -19,9 +19,9 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import ormsgpack
 
@@ -63,6 +63,9 @@ class Kind(IntEnum):
     WRITES = 1  # task id, layout, nodes
     HIDDEN = 2  # nothing: pruned, kept for its descendants' delta channels
     ORPHAN = 3  # nothing: its parent is gone
+
+
+_WITH_DETAILS = (Kind.CHECKPOINT, Kind.WRITES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,29 +133,57 @@ class TaskWrites:
     writes: list[tuple[str, Node]]
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A record as found in a log.
+class Details(NamedTuple):
+    """What a record says beyond whose it is.
 
     Attributes:
-        kind: What it is.
-        checkpoint_id: The checkpoint it belongs to.
         other_id: The checkpoint's parent, or the task that wrote.
         time: When the checkpoint was made, microseconds since 1970.
         layout: Number of its layout; the layout itself where it is not stored apart.
         values: The values, or nodes.
-        seqs: Of the entries that were new.
-        raw: All its bytes.
     """
 
-    kind: Kind
-    checkpoint_id: str
     other_id: str | None
     time: int
     layout: int | bytes
     values: bytes
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record as found in a log, most of which are passed over.
+
+    Attributes:
+        kind: What it is.
+        checkpoint_id: The checkpoint it belongs to.
+        seqs: Of the entries that were new.
+        raw: All its bytes.
+        place: Where in them the details begin.
+    """
+
+    kind: Kind
+    checkpoint_id: str
     seqs: list[int]
     raw: bytes
+    place: int
+
+    @cached_property
+    def details(self) -> Details:
+        """What else it says, read when first asked for.
+
+        Raises:
+            SerializationError: It is damaged.
+        """
+        reader = Reader(self.raw, self.place)
+        try:
+            other_id = reader.identifier()
+            time = 0
+            if self.kind == Kind.CHECKPOINT:
+                time = time_in(self.checkpoint_id) + reader.signed()
+            layout = reader.number() or reader.data()
+        except (IndexError, ValueError) as error:
+            raise _unreadable(error) from error
+        return Details(other_id, time, layout, self.raw[reader.at :])
 
 
 def split(tree: Mapping[Any, Any], depth: int) -> tuple[list[Any], list[Any]]:
@@ -240,8 +271,9 @@ def skeleton_of(record: Record, layouts: Layouts) -> Skeleton:
     Raises:
         SerializationError: It is damaged, or its layout is not among ``layouts``.
     """
+    details = record.details
     try:
-        tree = join(_names(record.layout, layouts), iter(ormsgpack.unpackb(record.values)))
+        tree = join(_names(details.layout, layouts), iter(ormsgpack.unpackb(details.values)))
         skeleton = Skeleton(_with_names(tree["v"]), tree["f"], tree["c"], tree["m"])
     except (ValueError, LookupError, TypeError, StopIteration) as error:
         raise SerializationError(f"a stored checkpoint cannot be read back: {error}") from error
@@ -254,13 +286,14 @@ def writes_of(record: Record, layouts: Layouts) -> TaskWrites:
     Raises:
         SerializationError: It is damaged, or its layout is not among ``layouts``.
     """
+    details = record.details
     try:
-        task_path, *channels = _names(record.layout, layouts)
-        nodes = [resolve(node, record.seqs) for node in ormsgpack.unpackb(record.values)]
+        task_path, *channels = _names(details.layout, layouts)
+        nodes = [resolve(node, record.seqs) for node in ormsgpack.unpackb(details.values)]
         writes = list(zip(channels, nodes, strict=True))
     except (ValueError, LookupError, TypeError) as error:
         raise SerializationError(f"stored writes cannot be read back: {error}") from error
-    return TaskWrites(record.other_id or "", task_path, writes)
+    return TaskWrites(details.other_id or "", task_path, writes)
 
 
 def read_log(log: bytes) -> Iterator[Record]:
@@ -276,16 +309,24 @@ def read_log(log: bytes) -> Iterator[Record]:
             seqs = list(struct.unpack_from(f">{count}i", log, at + 1))
             reader = Reader(log, at + 1 + 4 * count)
             end = reader.number() + reader.at
-            record = _read(reader, seqs, end, log[at:end])
+            kind = Kind(reader.number())
+            checkpoint_id = reader.identifier() or ""
+            place = reader.at - at
+            reader.skip_to(end)
+            yield Record(kind, checkpoint_id, seqs, log[at:end], place)
             at = end
-            yield record
     except (IndexError, ValueError, struct.error) as error:
-        raise SerializationError(f"a log of checkpoints cannot be read back: {error}") from error
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> SerializationError:
+    return SerializationError(f"a log of checkpoints cannot be read back: {error}")
 
 
 def layout_numbers(records: Sequence[Record]) -> set[int]:
     """Return the layouts that records name."""
-    return {r.layout for r in records if isinstance(r.layout, int) and r.layout}
+    layouts = (record.details.layout for record in records if record.kind in _WITH_DETAILS)
+    return {layout for layout in layouts if isinstance(layout, int) and layout}
 
 
 def _packed(names: Any) -> bytes:
@@ -318,21 +359,6 @@ def _framed(writer: Writer) -> bytes:
     framed = Writer()
     framed.data(writer.bytes())
     return framed.bytes()
-
-
-def _read(reader: Reader, seqs: list[int], end: int, raw: bytes) -> Record:
-    kind = Kind(reader.number())
-    checkpoint_id = reader.identifier() or ""
-    other_id: str | None = None
-    time = 0
-    layout: int | bytes = 0
-    if kind in (Kind.CHECKPOINT, Kind.WRITES):
-        other_id = reader.identifier()
-        if kind == Kind.CHECKPOINT:
-            time = time_in(checkpoint_id) + reader.signed()
-        layout = reader.number() or reader.data()
-    values = reader.take(end - reader.at)
-    return Record(kind, checkpoint_id, other_id, time, layout, values, seqs, raw)
 
 
 def _names(layout: int | bytes, layouts: Layouts) -> list[Any]:

@@ -89,6 +89,12 @@ class Reader:
         self.at += length
         return data
 
+    def skip_to(self, end: int) -> None:
+        """Pass over the bytes before ``end``."""
+        if not self.at <= end <= len(self._data):
+            raise ValueError("the bytes end too early")
+        self.at = end
+
     def identifier(self) -> str | None:
         """Read an id."""
         length = self.number()

@@ -131,8 +131,8 @@ def _date_entries(location: Location) -> Operation[None]:
     rows = yield from scan_rows(location)
     dated: dict[int, datetime] = {}
     for stored in sorted_out(location, logs_in(rows)).values():
-        if stored.record is not None and stored.record.time:
-            made = _EPOCH + timedelta(microseconds=stored.record.time)
+        if stored.record is not None and stored.record.details.time:
+            made = _EPOCH + timedelta(microseconds=stored.record.details.time)
             for seq in (seq for record in stored.records for seq in record.seqs):
                 dated[seq] = min(made, dated.get(seq, made))
     seqs = sorted(dated)

@@ -49,8 +49,8 @@ def test_a_checkpoint_comes_back() -> None:
     layout, values = layout_of_checkpoint(SKELETON)
     log = stored(pack_checkpoint(own, parent, 1_700_000_000_000_000, 5, values))
     (record,) = read_log(log)
-    assert (record.kind, record.checkpoint_id, record.other_id) == (Kind.CHECKPOINT, own, parent)
-    assert record.time == 1_700_000_000_000_000
+    assert (record.kind, record.checkpoint_id) == (Kind.CHECKPOINT, own)
+    assert (record.details.other_id, record.details.time) == (parent, 1_700_000_000_000_000)
     assert record.raw == log
     assert skeleton_of(record, {5: layout.body}) == SKELETON
 
@@ -73,7 +73,7 @@ def test_the_same_names_are_the_same_layout() -> None:
 def test_a_layout_may_stand_in_the_record() -> None:
     layout, values = layout_of_checkpoint(SKELETON)
     (record,) = read_log(stored(pack_checkpoint("a", None, 0, layout.body, values)))
-    assert record.other_id is None
+    assert record.details.other_id is None
     assert skeleton_of(record, {}) == SKELETON
 
 
@@ -103,6 +103,13 @@ def test_a_damaged_log_is_refused(cut: int) -> None:
     log = stored(pack_checkpoint(str(uuid4()), None, 0, 1, values), (1, 2))
     with pytest.raises(SerializationError, match="cannot be read back"):
         list(read_log(log[:cut]))
+
+
+def test_damaged_details_are_refused_when_they_are_asked_for() -> None:
+    whole = pack_checkpoint(str(uuid4()), str(uuid4()), 0, 1, b"")
+    (record,) = read_log(stored(bytes([20]) + whole[1:21]))
+    with pytest.raises(SerializationError, match="cannot be read back"):
+        record.details  # noqa: B018 - read when first asked for
 
 
 def test_a_missing_layout_is_told() -> None:
