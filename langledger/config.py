@@ -44,6 +44,8 @@ class Settings(BaseSettings):
         embeddings: Model of the vectors of recall: ``auto`` (the local one, where installed),
             ``local``, ``sentence-encoder`` or ``off``.
         pool_size: Most connections open at once.
+        replica: DSN of a read replica of that server, for what may lag; unset: there is none.
+        replica_lag: Most seconds that the replica may be behind.
         outage_buffer: Most messages that wait in memory while the database is away; 0: none do.
         trigger: What sets off a compaction where code says nothing, as JSON: a share, a pair, or
             an object or list of these.
@@ -68,6 +70,8 @@ class Settings(BaseSettings):
     tenant: str = "default"
     embeddings: Literal["auto", "local", "sentence-encoder", "off"] = "auto"
     pool_size: int = Field(default=10, ge=1)
+    replica: SecretStr | None = None
+    replica_lag: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     outage_buffer: int = Field(default=0, ge=0)
     trigger: Any = None
     hard_trigger: float | None = None
@@ -84,7 +88,7 @@ class Settings(BaseSettings):
             # Not chained: pydantic's own text repeats what was given, a password included.
             raise ConfigurationError(_in_words(error)) from None
 
-    @field_validator("database_url")
+    @field_validator("database_url", "replica")
     @classmethod
     def _has_an_address(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and not value.get_secret_value().strip():

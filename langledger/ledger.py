@@ -10,7 +10,6 @@ from typing import Any, Self, TypeVar
 
 from langchain_core.messages import BaseMessage
 
-from langledger import entries
 from langledger.arguments import check_tenant
 from langledger.compaction import records
 from langledger.compaction.editing import AsyncEditing, Editing
@@ -20,11 +19,12 @@ from langledger.compaction.stating import AsyncStates, States
 from langledger.config import Settings, load_settings
 from langledger.database import AsyncDatabase, Database
 from langledger.database.embedded import EmbeddedServer
-from langledger.database.opening import dsn_of, pooled
-from langledger.entries import Entry, Recorded
+from langledger.database.opening import dsn_of, pooled, replica_of
+from langledger.entries import Recorded
+from langledger.entries.facade import AsyncHistories, Histories
 from langledger.forget import AsyncForgetting, Forgetting
 from langledger.memory.facade import AsyncFacts, Facts
-from langledger.operations import Operation, Row, arun, run
+from langledger.operations import Operation, arun, run
 from langledger.parts import Parts, Redact, embedder_of, recall_of
 from langledger.recall import AsyncSearches, CrossEncoder, Recall, Searches
 from langledger.redaction import redactor_of
@@ -34,7 +34,7 @@ __all__ = ["AsyncLedger", "Ledger"]
 T = TypeVar("T")
 
 
-class Ledger(States, Searches, Facts, Pins, Editing, Forgetting, Parts):
+class Ledger(Histories, States, Searches, Facts, Pins, Editing, Forgetting, Parts):
     """The history, working state and compactions of agents, in PostgreSQL.
 
     Its own methods block; the parts it hands out work sync and async. Use it as a context
@@ -87,6 +87,8 @@ class Ledger(States, Searches, Facts, Pins, Editing, Forgetting, Parts):
         embeddings: object = None,
         reranker: CrossEncoder | None = None,
         require_row_security: bool = False,
+        replica: str | None = None,
+        replica_lag: float = 10.0,
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -102,6 +104,10 @@ class Ledger(States, Searches, Facts, Pins, Editing, Forgetting, Parts):
             embeddings: As the class takes them.
             reranker: As the class takes it.
             require_row_security: Refuse a role that `langledger db role` did not make.
+            replica: DSN of a read replica of that server, which searches and histories are read
+                from where it has all that is asked about; default: what ``LANGLEDGER_REPLICA``
+                says, where ``dsn`` is left out too.
+            replica_lag: Most seconds that the replica may be behind; past it the primary answers.
             setup: Bring the schema up to date when opened. A role without DDL rights needs
                 none for a schema that is up to date.
 
@@ -121,6 +127,8 @@ class Ledger(States, Searches, Facts, Pins, Editing, Forgetting, Parts):
             schema=schema,
             pool_size=pool_size,
             secured=require_row_security,
+            replica=replica,
+            replica_lag=replica_lag,
         )
         return cls(
             database,
@@ -147,6 +155,8 @@ class Ledger(States, Searches, Facts, Pins, Editing, Forgetting, Parts):
             else chosen.redact,
             embeddings=chosen.embeddings,
             require_row_security=chosen.require_row_security,
+            replica=replica_of(chosen),
+            replica_lag=chosen.replica_lag,
         )
         return ledger._as_set(chosen)  # noqa: SLF001 - it is one of us
 
@@ -220,18 +230,6 @@ class Ledger(States, Searches, Facts, Pins, Editing, Forgetting, Parts):
             )
         )
 
-    def history(self, thread_id: str, *, after: int = 0, until: int | None = None) -> list[Entry]:
-        """Return a thread's entries, oldest first."""
-        return self._run(entries.history(self._at(thread_id), after=after, until=until))
-
-    def count(self, thread_id: str) -> int:
-        """Return how many entries a thread has."""
-        return self._run(entries.count(self._at(thread_id)))
-
-    def threads(self, *, limit: int = 100, offset: int = 0) -> list[Row]:
-        """Return the tenant's threads, latest first, with their counts."""
-        return self._run(entries.threads(self._tenant, limit=limit, offset=offset))
-
     def compactions(self, thread_id: str) -> list[CompactionReport]:
         """Return the reports of a thread's compactions, oldest first."""
         return self._run(records.reports(self._at(thread_id)))
@@ -241,7 +239,14 @@ class Ledger(States, Searches, Facts, Pins, Editing, Forgetting, Parts):
 
 
 class AsyncLedger(
-    AsyncStates, AsyncSearches, AsyncFacts, AsyncPins, AsyncEditing, AsyncForgetting, Parts
+    AsyncHistories,
+    AsyncStates,
+    AsyncSearches,
+    AsyncFacts,
+    AsyncPins,
+    AsyncEditing,
+    AsyncForgetting,
+    Parts,
 ):
     """The same as :class:`Ledger` for code in an event loop: its own methods are awaited.
 
@@ -281,6 +286,8 @@ class AsyncLedger(
         embeddings: object = None,
         reranker: CrossEncoder | None = None,
         require_row_security: bool = False,
+        replica: str | None = None,
+        replica_lag: float = 10.0,
         setup: bool = True,
     ) -> Self:
         """Return a ledger on a server, or on the embedded PostgreSQL.
@@ -297,6 +304,8 @@ class AsyncLedger(
             schema=schema,
             pool_size=pool_size,
             secured=require_row_security,
+            replica=replica,
+            replica_lag=replica_lag,
         )
         return cls(
             database,
@@ -377,20 +386,6 @@ class AsyncLedger(
                 metadata=metadata,
             )
         )
-
-    async def history(
-        self, thread_id: str, *, after: int = 0, until: int | None = None
-    ) -> list[Entry]:
-        """Return a thread's entries, oldest first."""
-        return await self._run(entries.history(self._at(thread_id), after=after, until=until))
-
-    async def count(self, thread_id: str) -> int:
-        """Return how many entries a thread has."""
-        return await self._run(entries.count(self._at(thread_id)))
-
-    async def threads(self, *, limit: int = 100, offset: int = 0) -> list[Row]:
-        """Return the tenant's threads, latest first, with their counts."""
-        return await self._run(entries.threads(self._tenant, limit=limit, offset=offset))
 
     async def compactions(self, thread_id: str) -> list[CompactionReport]:
         """Return the reports of a thread's compactions, oldest first."""

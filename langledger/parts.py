@@ -22,6 +22,7 @@ from langledger.compaction.requests import compact_tool
 from langledger.compaction.statekeeping import keeper_of
 from langledger.config import Settings, load_settings
 from langledger.database import AsyncDatabase, Database
+from langledger.database.replica import Replica
 from langledger.entries import Location, Recorded
 from langledger.entries.lookup import Locate, lookup_tool
 from langledger.entries.raw import entry_tool
@@ -44,7 +45,7 @@ Redact: TypeAlias = bool | Sequence[str | re.Pattern[str]] | Redactor
 
 
 def recall_of(
-    executor: Executor,
+    executor: Database | AsyncDatabase,
     tenant: str,
     embeddings: object,
     redact: Redact,
@@ -62,6 +63,7 @@ def recall_of(
         embedder=embedder_of(embeddings),
         clean=redactor_of(redact).text,
         encoder=reranker,
+        replica=executor.replica,
     )
 
 
@@ -101,6 +103,11 @@ class Parts(MemoryParts, RepositoryParts):
     def tenant(self) -> str:
         """Whose rows are read and written."""
         return self._tenant
+
+    @property
+    def replica(self) -> Replica | None:
+        """Answers searches and histories where it may; None: there is none."""
+        return self._executor.replica
 
     @property
     def recalling(self) -> Recall:

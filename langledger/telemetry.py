@@ -18,7 +18,15 @@ from typing import Any, ParamSpec, TypeVar
 from opentelemetry import metrics, trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
-__all__ = ["ModelCallSpan", "count_waiting", "model_call", "model_name", "record_span", "traced"]
+__all__ = [
+    "ModelCallSpan",
+    "count_replica",
+    "count_waiting",
+    "model_call",
+    "model_name",
+    "record_span",
+    "traced",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,6 +45,9 @@ _model_tokens = _meter.create_histogram(
 )
 _waiting = _meter.create_up_down_counter(
     "langledger.outage.waiting", unit="{message}", description="Messages not recorded yet."
+)
+_replica_reads = _meter.create_counter(
+    "langledger.replica.reads", unit="{read}", description="Reads that the replica was asked for."
 )
 
 
@@ -142,6 +153,11 @@ def model_call(model: object) -> Generator[ModelCallSpan]:
 def count_waiting(change: int) -> None:
     """Tell that so many more messages wait to be recorded, or so many fewer."""
     _waiting.add(change)
+
+
+def count_replica(*, used: bool) -> None:
+    """Tell that a read was answered by the replica, or by the primary in its place."""
+    _replica_reads.add(1, {"langledger.server": "replica" if used else "primary"})
 
 
 def model_name(model: object) -> str:

@@ -103,7 +103,8 @@ class Target:
 def chosen_settings(dsn: str | None, data_dir: Path | None) -> Settings:
     """Return the environment's settings with the options over them.
 
-    ``--data-dir`` asks for the embedded server, whatever the environment says.
+    ``--data-dir`` asks for the embedded server, whatever the environment says. The
+    environment's replica is that of the environment's database.
 
     Raises:
         ConfigurationError: When both options are given, or the environment is wrong.
@@ -112,9 +113,10 @@ def chosen_settings(dsn: str | None, data_dir: Path | None) -> Settings:
         raise ConfigurationError("give --database-url or --data-dir, not both")
     settings = load_settings()
     if dsn is not None:
-        return settings.model_copy(update={"database_url": SecretStr(dsn)})
+        return settings.model_copy(update={"database_url": SecretStr(dsn), "replica": None})
     if data_dir is not None:
-        return settings.model_copy(update={"database_url": None, "data_dir": data_dir})
+        embedded = {"database_url": None, "replica": None, "data_dir": data_dir}
+        return settings.model_copy(update=embedded)
     return settings
 
 

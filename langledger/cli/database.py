@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
 def doctor(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json = False) -> None:
     """Check the database: versions, settings, rights, connections, pooler, disk, clock."""
     from langledger.database.doctor import diagnose
+    from langledger.database.opening import replica_of
 
     with opened_server(dsn, data_dir) as target:
         report = diagnose(
@@ -32,6 +33,8 @@ def doctor(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json = Fa
             schema=target.settings.db_schema,
             data_dir=target.data_dir,
             pool_size=target.settings.pool_size,
+            replica=replica_of(target.settings),
+            replica_lag=target.settings.replica_lag,
         )
     if as_json:
         print_json(report.as_dict())

@@ -29,6 +29,7 @@ __all__ = [
     "is_alive",
     "is_starting",
     "options",
+    "parsed",
     "probe",
 ]
 
@@ -66,7 +67,12 @@ class Probe:
     secured: bool | None
 
 
-def _parsed(dsn: str) -> dict[str, Any]:
+def parsed(dsn: str) -> dict[str, Any]:
+    """Return what a DSN says, by libpq's names.
+
+    Raises:
+        ConfigurationError: It is empty, or libpq cannot read it.
+    """
     if not check_text("the DSN", dsn, empty=True).strip():
         # libpq would connect to whatever its defaults are.
         raise ConfigurationError("the DSN is empty: give postgresql://...")
@@ -85,12 +91,12 @@ def conninfo(dsn: str) -> str:
     Raises:
         ConfigurationError: When it is empty, or libpq cannot read it.
     """
-    return make_conninfo("", **{**_DEFAULTS, **_parsed(dsn)})
+    return make_conninfo("", **{**_DEFAULTS, **parsed(dsn)})
 
 
 def address(dsn: str) -> str:
     """Return ``host:port/database`` of a DSN, for people: no password in it."""
-    parts = _parsed(dsn)
+    parts = parsed(dsn)
     host = parts.get("host") or parts.get("hostaddr") or "localhost"
     port = parts.get("port") or 5432
     return f"{host}:{port}/{parts.get('dbname') or parts.get('user') or ''}"

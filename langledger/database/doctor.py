@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +24,7 @@ from langledger.database.doctor_checks import (
     judge_clock,
     judge_indexes,
     judge_pool,
+    judge_replica,
     judge_rights,
     judge_setting,
     judge_transport,
@@ -71,6 +72,8 @@ def diagnose(
     schema: str = "langledger",
     data_dir: Path | None = None,
     pool_size: int = 10,
+    replica: str | None = None,
+    replica_lag: float = 10.0,
 ) -> Report:
     """Look at everything that can be seen from here.
 
@@ -79,6 +82,8 @@ def diagnose(
         schema: Holds the tables.
         data_dir: Of the embedded server, when that is what the DSN names.
         pool_size: Most connections that a process is to open.
+        replica: DSN of its read replica, if it has one.
+        replica_lag: Most seconds that the replica may be behind.
 
     Returns:
         The report; a server that cannot be reached is a check that failed, not an error.
@@ -90,6 +95,8 @@ def diagnose(
         checks += [_schema(dsn, schema), _pooler(dsn), _transport(dsn)]
     except DatabaseError as error:
         checks.append(Check(name="connection", value="failed", verdict="error", advice=str(error)))
+    else:
+        checks += [] if replica is None else [_replica(dsn, replica, replica_lag)]
     return Report(checks=tuple(checks))
 
 
@@ -233,6 +240,27 @@ def _pooler(dsn: str) -> Check:
     found = pooling(dsn)
     value = "none, connected directly" if found == "none" else f"a pooler in {found} mode"
     return Check(name="pooler", value=value)
+
+
+def _replica(dsn: str, replica: str, lag: float) -> Check:
+    try:
+        with connections.connect(dsn) as primary, connections.connect(replica) as standby:
+            place = _row(primary, "place", {})
+            standing = _row(standby, "standing", {**place, "late": place["lsn"]})
+            names = {_row(server, "identity", {})["identity"] for server in (primary, standby)}
+    except DatabaseError as error:
+        return Check(name="replica", value="failed", verdict="warning", advice=str(error))
+    return judge_replica(
+        same=len(names - {None}) < 2,
+        standby=standing["standby"],
+        seconds=0.0 if standing["current"] else standing["seconds"],
+        most=lag,
+    )
+
+
+def _row(connection: psycopg.Connection[Row], name: str, params: Mapping[str, Any]) -> Row:
+    with translated():
+        return connection.execute(_queries[name], params).fetchall()[0]
 
 
 def _transport(dsn: str) -> Check:

@@ -14,6 +14,7 @@ __all__ = [
     "judge_clock",
     "judge_indexes",
     "judge_pool",
+    "judge_replica",
     "judge_rights",
     "judge_setting",
     "judge_transport",
@@ -85,6 +86,32 @@ def judge_pool(pool_size: int, *, used: int, most: int) -> Check:
         value=f"{pool_size}, and {max(free, 0)} connections are free",
         verdict="warning",
         advice="lower LANGLEDGER_POOL_SIZE, raise max_connections, or put a pooler in front",
+    )
+
+
+def judge_replica(*, same: bool, standby: bool, seconds: float | None, most: float) -> Check:
+    """Tell whether a replica can be read.
+
+    Args:
+        same: It is of the primary's server, as far as that can be told.
+        standby: It follows another server.
+        seconds: How old the last change is that it has; 0: it has all; None: not known.
+        most: How far it may be behind.
+    """
+    advice = ""
+    if not same:
+        advice = "it is of another server: correct LANGLEDGER_REPLICA"
+    elif not standby:
+        advice = "it is no standby, and not read: point LANGLEDGER_REPLICA at one"
+    elif seconds is None or seconds > most:
+        advice = (
+            "it is not read while so far behind: see why it does not keep up, or raise "
+            "LANGLEDGER_REPLICA_LAG"
+        )
+    state = "unknown" if seconds is None else f"{seconds:.1f} s behind"
+    verdict: Verdict = "error" if not same else "warning" if advice else "ok"
+    return Check(
+        name="replica", value=state if standby else "no standby", verdict=verdict, advice=advice
     )
 
 

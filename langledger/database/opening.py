@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, TypeVar
 
+from psycopg.conninfo import make_conninfo
+
 from langledger.arguments import check_switch, check_text, check_whole
 from langledger.config import Settings, load_settings
+from langledger.database.connection import parsed
 from langledger.database.embedded import EmbeddedServer, start_embedded
 from langledger.database.pool import AsyncDatabase, Database
 from langledger.errors import ConfigurationError
 
-__all__ = ["dsn_of", "pooled"]
+__all__ = ["dsn_of", "pooled", "replica_of"]
 
 D = TypeVar("D", Database, AsyncDatabase)
 
@@ -24,6 +28,8 @@ def pooled(
     schema: str,
     pool_size: int,
     secured: bool = False,
+    replica: str | None = None,
+    replica_lag: float = 10.0,
 ) -> tuple[D, EmbeddedServer | None]:
     """Return a pool that is not open yet, and the embedded server, started, if it is on that.
 
@@ -34,9 +40,12 @@ def pooled(
         schema: Holds the tables.
         pool_size: Most connections open at once.
         secured: Refuse a role that row-level security does not hold for.
+        replica: DSN of a read replica; default: where ``dsn`` is the environment's, its replica.
+        replica_lag: Most seconds that the replica may be behind.
 
     Raises:
-        ConfigurationError: An argument is not usable, or both DSN and ``data_dir`` are given.
+        ConfigurationError: An argument is not usable, both DSN and ``data_dir`` are given, or a
+            replica is and no DSN.
         MissingDependencyError: No DSN, and the extra ``local`` is not installed.
         EmbeddedPostgresError: The embedded server cannot be started.
     """
@@ -47,11 +56,19 @@ def pooled(
     }
     if dsn is None and data_dir is None:
         # A server that the environment names, or requires, must not be passed over unseen.
-        dsn = dsn_of(load_settings())
+        settings = load_settings()
+        dsn = dsn_of(settings)
+        if replica is None:
+            replica, replica_lag = replica_of(settings), settings.replica_lag
     if dsn is not None:
         if data_dir is not None:
             raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")
-        return kind(dsn, **options), None
+        return _with_replica(kind(dsn, **options), replica, replica_lag, options), None
+    if replica is not None:
+        raise ConfigurationError(
+            "a replica needs a primary: set LANGLEDGER_DATABASE_URL, or give its DSN; the embedded "
+            "server has no replica"
+        )
     server = start_embedded(_folder(data_dir))
     try:
         database = kind(server.dsn, trouble=server.trouble, **options)
@@ -75,6 +92,21 @@ def dsn_of(settings: Settings) -> str | None:
             "set it to postgresql://..."
         )
     return None
+
+
+def replica_of(settings: Settings) -> str | None:
+    """Return the DSN of the replica that settings name, if they name one."""
+    return None if settings.replica is None else settings.replica.get_secret_value()
+
+
+def _with_replica(primary: D, dsn: str | None, lag: float, options: dict[str, Any]) -> D:
+    if dsn is not None:
+        from langledger.database.replica import ANSWER_SECONDS, Replica  # noqa: PLC0415 - for those who have one
+
+        seconds = {"connect_timeout": math.ceil(ANSWER_SECONDS), **parsed(dsn)}
+        pool = type(primary)(make_conninfo("", **seconds), timeout=ANSWER_SECONDS, **options)
+        primary.replica = Replica(pool, lag=lag)
+    return primary
 
 
 def _folder(data_dir: str | Path | None) -> Path:

@@ -74,6 +74,11 @@ class Database(PoolBase):
             return
         self._inherited = threading.Lock()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it was opened, and not closed since."""
+        return self._pool is not None
+
     def open(self) -> Self:
         """Connect, and return self; does nothing when it is open.
 
@@ -92,6 +97,8 @@ class Database(PoolBase):
                 open=True,
             )
             self._inherited = None
+            if self.replica is not None:
+                self.replica.open(self)
         return self
 
     def close(self) -> None:
@@ -99,6 +106,8 @@ class Database(PoolBase):
         pool, self._pool, self._inherited = self._pool, None, None
         if pool is not None:
             pool.close()
+        if self.replica is not None:
+            self.replica.close()
 
     def __enter__(self) -> Self:
         return self.open()
@@ -185,6 +194,11 @@ class AsyncDatabase(PoolBase):
             return
         self._inherited = asyncio.Lock()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it was opened, and not closed since."""
+        return self._pool is not None
+
     async def open(self) -> Self:
         """Connect, and return self; does nothing when it is open.
 
@@ -206,6 +220,8 @@ class AsyncDatabase(PoolBase):
             await pool.open()
             self._pool = pool
             self._inherited = None
+            if self.replica is not None:
+                await self.replica.aopen(self)
         return self
 
     async def close(self) -> None:
@@ -213,6 +229,8 @@ class AsyncDatabase(PoolBase):
         pool, self._pool, self._loop, self._inherited = self._pool, None, None, None
         if pool is not None:
             await pool.close()
+        if self.replica is not None:
+            await self.replica.aclose()
 
     async def __aenter__(self) -> Self:
         return await self.open()

@@ -22,6 +22,7 @@ from langledger.database.tenancy import set_tenant, tenant_of
 from langledger.errors import ConfigurationError, DatabaseError, DatabaseUnavailableError
 
 if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
+    from langledger.database.replica import Replica
     from langledger.operations import Batch
 
 __all__ = ["NOT_OPEN", "PoolBase"]
@@ -34,7 +35,13 @@ _UNSECURED = (
 
 
 class PoolBase:
-    """What the blocking and the awaited pool have in common."""
+    """What the blocking and the awaited pool have in common.
+
+    Attributes:
+        replica: Answers what may lag, opened and closed with the pool; None: there is none.
+    """
+
+    replica: Replica | None = None
 
     def __init__(
         self,

@@ -27,3 +27,21 @@ SELECT extract(epoch FROM clock_timestamp())::float8 AS clock,
              WHERE n.nspname = %(schema)s AND c.relkind IN ('r', 'p') AND c.relname <> 'migration'
                AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))
              ORDER BY 1) AS forbidden
+
+-- name: place
+-- How far the primary is, and by its own clock when; nothing of the first on a standby.
+SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn()::text END AS lsn,
+       clock_timestamp()::text AS clock
+
+-- name: standing
+-- Whether a standby has all up to a place of its primary, or up to an earlier one, and of when the
+-- last is that it has.
+SELECT pg_is_in_recovery() AS standby,
+       coalesce(pg_last_wal_replay_lsn() >= %(lsn)s::pg_lsn, false) AS current,
+       coalesce(pg_last_wal_replay_lsn() >= %(late)s::pg_lsn, false) AS passed,
+       extract(epoch FROM %(clock)s::timestamptz - pg_last_xact_replay_timestamp())::float8 AS seconds
+
+-- name: identity
+-- What a server shares with its standbys alone.
+SELECT CASE WHEN has_function_privilege('pg_control_system()', 'EXECUTE')
+            THEN (SELECT system_identifier::text FROM pg_control_system()) END AS identity

@@ -9,14 +9,11 @@ from langledger.entries.log import (
     Recorded,
     about,
     append,
-    count,
     entry_of,
-    history,
-    history_page,
     load,
     message_ids,
-    threads,
 )
+from langledger.entries.reading import count, history, history_page, threads
 
 __all__ = [
     "Entry",

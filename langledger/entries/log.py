@@ -1,4 +1,4 @@
-"""Operations on a thread's entries: append, history, count."""
+"""Operations on a thread's entries: append, load."""
 
 from __future__ import annotations
 
@@ -28,18 +28,13 @@ __all__ = [
     "about",
     "append",
     "append_query",
-    "count",
     "entry_of",
-    "history",
-    "history_page",
     "load",
     "message_ids",
-    "threads",
 ]
 
 _queries = load_queries("langledger.entries")
 
-PAGE = 500
 # Above these a cold process first asks what is already there instead of sending it all again.
 _ASK_FIRST_MESSAGES = 64
 _AT_END = -1
@@ -250,43 +245,6 @@ def append_query(
     return lock, insert
 
 
-def history_page(
-    location: Location, *, after: int = 0, until: int | None = None, limit: int = PAGE
-) -> Operation[list[Entry]]:
-    """Return up to ``limit`` entries that follow entry ``after``, oldest first.
-
-    Args:
-        location: The thread.
-        after: An entry's id; 0 for the beginning.
-        until: The last entry wanted; None for all.
-        limit: Most entries returned.
-
-    Raises:
-        ConfigurationError: A number is none, or out of range.
-    """
-    check_whole("after", after)
-    check_whole("limit", limit)
-    if until is not None:
-        check_whole("until", until)
-    rows = yield from fetch(
-        _queries["history"], **location.keys, after=after, until=until, limit=limit
-    )
-    return [entry_of(location.thread_id, row) for row in rows]
-
-
-def history(
-    location: Location, *, after: int = 0, until: int | None = None
-) -> Operation[list[Entry]]:
-    """Return the thread's entries, oldest first."""
-    entries: list[Entry] = []
-    while True:
-        page = yield from history_page(location, after=after, until=until)
-        entries += page
-        if len(page) < PAGE:
-            return entries
-        after = page[-1].entry_id
-
-
 def load(location: Location, entry_ids: Iterable[int]) -> Operation[list[Entry]]:
     """Return the entries with these ids, oldest first; unknown ids are left out."""
     wanted = [check_whole("an entry id", entry_id) for entry_id in entry_ids]
@@ -300,28 +258,10 @@ def message_ids(location: Location, entry_ids: Iterable[int]) -> Operation[set[s
     return {row["message_id"] for row in rows}
 
 
-def count(location: Location) -> Operation[int]:
-    """Return how many entries the thread has."""
-    rows = yield from fetch(_queries["count"], **location.keys)
-    return rows[0]["n"]
-
-
 def about(location: Location) -> Operation[Mapping[str, Any]]:
     """Return what is kept of the thread as a whole, empty for one that does not exist."""
     rows = yield from fetch(_queries["about"], **location.keys)
     return rows[0]["metadata"] if rows else {}
-
-
-def threads(tenant: str, *, limit: int = 100, offset: int = 0) -> Operation[list[Row]]:
-    """Return the tenant's threads, latest first, with their counts of entries and compactions.
-
-    Raises:
-        ConfigurationError: There is no tenant, or a number is out of range.
-    """
-    check_tenant(tenant)
-    check_whole("limit", limit)
-    check_whole("offset", offset)
-    return (yield from fetch(_queries["threads"], tenant=tenant, limit=limit, offset=offset))
 
 
 def _known(location: Location, items: Sequence[_Item]) -> Operation[dict[int, int]]:

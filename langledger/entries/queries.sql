@@ -78,3 +78,15 @@ FROM {schema}.thread t
 WHERE t.tenant = %(tenant)s
 ORDER BY t.updated_at DESC, t.thread_id
 LIMIT %(limit)s OFFSET %(offset)s
+
+-- name: witness
+-- Changes whenever something is recorded in a thread, or deleted.
+SELECT t.generation, t.next_seq, t.updated_at FROM {schema}.thread t
+WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_key)s
+
+-- name: witness_of_all
+-- The same of all of the tenant's threads together.
+SELECT count(*) AS threads, sum(t.generation) AS generations,
+       sum(extract(epoch FROM t.updated_at)) AS updated
+FROM {schema}.thread t WHERE t.tenant = %(tenant)s
+HAVING count(*) > 0

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from langledger.arguments import check_text, check_whole
 from langledger.database.queries import load_queries
+from langledger.database.replica import Replica
 from langledger.entries import Location
 from langledger.entries.log import thread_key
 from langledger.errors import EmbeddingError, MissingDependencyError
@@ -82,6 +83,7 @@ class Recall:
         clean: Takes secrets out of texts before they are indexed.
         encoder: A cross-encoder that has a second look at the best 20.
         worker: Of another tenant on the same connections, to share its thread.
+        replica: Of the executor's database, to search on where it has all that is asked about.
     """
 
     def __init__(
@@ -93,12 +95,14 @@ class Recall:
         clean: Clean = str,
         encoder: CrossEncoder | None = None,
         worker: Worker | None = None,
+        replica: Replica | None = None,
     ) -> None:
         self._tenant = tenant
         self._embedder = embedder
         self._clean = clean
         self._encoder = encoder
         self._worker = worker or Worker(executor, embedder)
+        self._replica = replica
         self._known = _Known()
 
     def for_tenant(self, executor: Executor, tenant: str) -> Recall:
@@ -110,6 +114,7 @@ class Recall:
             clean=self._clean,
             encoder=self._encoder,
             worker=self._worker,
+            replica=self._replica,
         )
 
     @property
@@ -138,6 +143,7 @@ class Recall:
             common=(yield from self._common(request)),
             clean=self._clean,
             encoder=self._encoder,
+            replica=self._replica,
         )
         for space in request.spaces or ():
             self._worker.notice(self._tenant, space)

@@ -87,6 +87,23 @@ WHERE t.tenant = %(tenant)s AND t.next_seq > 1
 ORDER BY t.thread_key
 LIMIT %(limit)s
 
+-- name: witness
+-- Changes whenever a thread has more to be found, or less; none of one that is not indexed to its end.
+SELECT t.generation, t.next_seq, s.units
+FROM {schema}.thread t
+JOIN {schema}.recall_space s ON s.tenant = t.tenant AND s.space = t.thread_key
+WHERE t.tenant = %(tenant)s AND t.thread_key = %(space)s
+  AND s.done = int8multirange(int8range(1, t.next_seq))
+
+-- name: witness_of_all
+-- The same of all of the tenant's threads together, indexed or not.
+SELECT count(*) AS threads, sum(t.generation) AS generations, sum(t.next_seq) AS seqs,
+       sum(s.units) AS units
+FROM {schema}.thread t
+LEFT JOIN {schema}.recall_space s ON s.tenant = t.tenant AND s.space = t.thread_key
+WHERE t.tenant = %(tenant)s
+HAVING count(*) > 0
+
 -- name: delete
 DELETE FROM {schema}.recall_unit
 WHERE tenant = %(tenant)s AND space = %(space)s AND ref = ANY(%(refs)s::int8[])

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from langledger.arguments import check_whole
+from langledger.database.queries import load_queries
+from langledger.database.replica import Replica
 from langledger.errors import ConfigurationError, EmbeddingError
 from langledger.operations import Operation, Query, Row, fetch_all
 from langledger.recall.analysis import analyse, is_whole, telling
@@ -23,10 +25,13 @@ from langledger.recall.types import Found, Gate, Hit, SearchRequest
 
 __all__ = ["TERMS", "checked", "empty", "question_terms", "search"]
 
+_queries = load_queries("langledger.recall")
+
 TERMS = 32
 _POOL = 60
 _MOST = 1000
 _READ = 20_000  # characters of a question
+_PATIENCE = 0.05  # seconds
 
 
 def checked(request: SearchRequest) -> SearchRequest:
@@ -66,6 +71,7 @@ def search(
     common: Mapping[str, float] | None = None,
     clean: Clean = str,
     encoder: CrossEncoder | None = None,
+    replica: Replica | None = None,
 ) -> Operation[Found]:
     """Answer a request: one round trip, if nothing was recorded since the last one.
 
@@ -78,6 +84,7 @@ def search(
         common: How many units of the tenant have a frequent term.
         clean: Takes secrets out of what is indexed on the way.
         encoder: Has a second look at the best.
+        replica: Searched where it has all that is asked about.
     """
     terms = question_terms(request.query)
     if not terms:
@@ -85,7 +92,11 @@ def search(
     query, question = _query(
         tenant, request, terms, near=near, units=unit_counts.get(_key(request)), common=common
     )
-    rows = yield from _current(tenant, request, query, clean)
+    rows = None
+    if replica is not None:
+        rows = yield from _on_replica(replica, tenant, request, query, clean)
+    if rows is None:
+        rows = yield from _current(tenant, request, query, clean)
     if rows:
         unit_counts[_key(request)] = rows[0]["units"]
     wanted = request.offset + request.k
@@ -185,6 +196,24 @@ def _current(
     if todo:  # also where another search has just indexed it: these rows are from before
         rows = (yield from fetch_all(query))[0]
     return rows
+
+
+def _on_replica(
+    replica: Replica, tenant: str, request: SearchRequest, query: Query, clean: Clean
+) -> Operation[list[Row] | None]:
+    """Run the search on the replica, if that has all that was recorded; else return None."""
+    if request.spaces is not None:
+        if len(request.spaces) > 1:
+            return None
+        witness = Query(_queries["witness"], {"tenant": tenant, "space": request.spaces[0]})
+        return (yield from replica.read(query, witness=witness))
+    if not (yield from replica.is_there()):
+        return None
+    for row in (yield from fetch_all(behind_query(tenant)))[0]:
+        yield from catch_up(tenant, row["space"], clean=clean)
+    witness = Query(_queries["witness_of_all"], {"tenant": tenant})
+    # Of all threads something is always new, and worth a moment of waiting.
+    return (yield from replica.read(query, witness=witness, patience=_PATIENCE))
 
 
 def _key(request: SearchRequest) -> Any:
