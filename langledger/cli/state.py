@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from langledger.cli.common import DatabaseUrl, DataDir, Json, as_text, chosen_settings
 from langledger.cli.output import EMPTY_STATE, echo, one_line, print_json, progress
 from langledger.cli.threads import ThreadId, require
-from langledger.errors import ConfigurationError, StateError
+from langledger.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from langledger.ledger import Ledger
@@ -108,7 +108,6 @@ def state(
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
         require(ledger, thread_id)
-        _require_scope(ledger, thread_id, scope)
         last = None if at is None else _entry(ledger, thread_id, at)
         if diff:
             _show_diff(ledger, thread_id, last, {"task_id": task, "scope": scope}, as_json=as_json)
@@ -203,23 +202,10 @@ def export(
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
         require(ledger, thread_id)
-        _require_scope(ledger, thread_id, scope)
         found = ledger.state(thread_id, scope=scope)
         events = run(store.events(Location(ledger.tenant, thread_id, scope)), ledger.executor)
     told = [{"number": e.number, "at": e.at_seq, **e.body.model_dump(mode="json")} for e in events]
     print_json({"thread_id": thread_id, "state": found.model_dump(mode="json"), "events": told})
-
-
-def _require_scope(ledger: Ledger, thread_id: str, scope: str) -> None:
-    """Raise StateError where no agent of this name recorded anything in the thread."""
-    from langledger.entries import Location
-    from langledger.operations import run
-    from langledger.ui.reading import scopes
-
-    known = run(scopes(Location(ledger.tenant, thread_id)), ledger.executor) if scope else [scope]
-    if scope not in known:
-        named = ", ".join(filter(None, known)) or "none, leave --scope out"
-        raise StateError(f"thread {thread_id!r} has no scope {scope!r}; its scopes: {named}")
 
 
 def _show_diff(
@@ -272,18 +258,10 @@ def _tell(statement: Statement, *, as_json: bool) -> None:
 
 
 def _entry(ledger: Ledger, thread_id: str, at: str) -> int:
-    """Return the number of the entry that --at names; one past the thread's end is a mistake."""
-    from langledger.compaction.history import newest
+    """Return the number of the entry that --at names."""
+    from langledger.compaction.history import entry_at
     from langledger.entries import Location
-    from langledger.entries.raw import entry_number
     from langledger.operations import run
 
     location = Location(ledger.tenant, thread_id)
-    try:
-        number = run(entry_number(location, at, name="at"), ledger.executor)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"--at: {error}") from error
-    end = run(newest(location), ledger.executor)
-    if number > end:
-        raise ConfigurationError(f"--at: the newest entry of {thread_id!r} is {end}, not {number}")
-    return number
+    return run(entry_at(location, at, name="--at"), ledger.executor)

@@ -11,7 +11,8 @@ from typing import Any
 from langledger.compaction.records import latest_before
 from langledger.database.queries import load_queries
 from langledger.entries import Location, about, history_page
-from langledger.errors import StateError
+from langledger.entries.raw import entry_number
+from langledger.errors import ConfigurationError, StateError
 from langledger.operations import Operation, fetch
 from langledger.redaction import Redactor
 from langledger.state import folded, store
@@ -20,7 +21,7 @@ from langledger.state.edits import apply_event
 from langledger.state.fold import StateFold
 from langledger.state.records import KINDS, Statement, WorkingState
 
-__all__ = ["newest", "state_of", "state_reader", "unread"]
+__all__ = ["entry_at", "newest", "state_of", "state_reader", "unread"]
 
 _queries = load_queries("langledger.state")
 _PAGE = 500
@@ -92,6 +93,26 @@ def newest(location: Location) -> Operation[int]:
     """Return the number of a thread's newest entry; 0: it has none."""
     rows = yield from fetch(_queries["extent"], **location.keys)
     return rows[0]["newest"] if rows else 0
+
+
+def entry_at(location: Location, at: int | str, *, name: str = "at") -> Operation[int]:
+    """Return the number of the entry that is meant; one past the thread's end is a mistake.
+
+    Args:
+        location: The thread.
+        at: A number, a reference such as ``#17``, or a message's id.
+        name: What errors call it.
+
+    Raises:
+        ConfigurationError: The thread has no such entry.
+    """
+    number = yield from entry_number(location, at, name=name)
+    end = yield from newest(location)
+    if number > end:
+        thread = repr(location.thread_id)
+        told = f"the newest entry of {thread} is {end}, not {number}"
+        raise ConfigurationError(f"{name}: {told if end else f'thread {thread} has no entries'}")
+    return number
 
 
 def _start(

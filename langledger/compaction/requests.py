@@ -17,7 +17,14 @@ from langledger.entries.lookup import Locate, messages_of
 from langledger.errors import ConfigurationError
 from langledger.operations import Executor, Operation, Query, Row, arun, fetch, run
 
-__all__ = ["answer_request", "compact_tool", "news_query", "request_compaction", "split_news"]
+__all__ = [
+    "agents_of",
+    "answer_request",
+    "compact_tool",
+    "news_query",
+    "request_compaction",
+    "split_news",
+]
 
 _queries = load_queries("langledger.compaction")
 
@@ -38,8 +45,13 @@ def request_compaction(location: Location) -> Operation[None]:
     """
     asked = yield from fetch(_queries["ask"], **location.keys, scope=location.scope)
     if not asked:
-        agents = yield from fetch(_queries["agents"], **location.keys)
-        raise ConfigurationError(_nobody(location, [row["scope"] for row in agents]))
+        raise ConfigurationError(_nobody(location, (yield from agents_of(location))))
+
+
+def agents_of(location: Location) -> Operation[list[str]]:
+    """Return the scopes of the agents that recorded in a thread; the root's is empty."""
+    rows = yield from fetch(_queries["agents"], **location.keys)
+    return [row["scope"] for row in rows]
 
 
 def _nobody(location: Location, agents: Sequence[str]) -> str:

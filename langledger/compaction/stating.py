@@ -14,10 +14,10 @@ from langledger.arguments import (
     check_text,
     check_whole,
 )
-from langledger.compaction.history import newest, state_of
+from langledger.compaction.history import entry_at, newest, state_of
+from langledger.compaction.requests import agents_of
 from langledger.compaction.statekeeping import with_shared
 from langledger.entries import Location, count
-from langledger.entries.raw import entry_number
 from langledger.errors import StateError
 from langledger.operations import Executor, Operation, Row, arun, run
 from langledger.redaction import Redactor
@@ -65,8 +65,8 @@ class States:
             project: Add the shared records of this project.
 
         Raises:
-            StateError: The thread has no such task.
-            ConfigurationError: No entry was recorded with this message id.
+            StateError: The thread has no such task or scope.
+            ConfigurationError: The thread has no such entry, or an argument is not usable.
         """
         return run(_state(self, thread_id, at, task_id, scope, project), self.executor)
 
@@ -106,7 +106,7 @@ class States:
         """Add a decision, convention, question or definition to a thread's state.
 
         Raises:
-            StateError: The thread does not exist.
+            StateError: The thread does not exist, or has no such task or scope.
             ConfigurationError: An argument is not usable.
         """
         added = _added(kind, what, why=why, task_id=task_id)
@@ -247,12 +247,23 @@ def _state(  # noqa: PLR0917 - the methods' own arguments
 ) -> Operation[WorkingState]:
     location = Location(host.tenant, thread_id, scope)
     check_optional("task_id", task_id)
-    last = None if at is None else (yield from entry_number(location, at, name="at"))
+    check_optional("project", project)
+    yield from _check_scope(location)
+    last = None if at is None else (yield from entry_at(location, at))
     state = yield from state_of(location, at=last, task_id=task_id, redactor=host.redactor)
     if project is None:
         return state
-    shared = yield from store.shared(host.tenant, check_text("project", project))
-    return with_shared(state, shared)
+    return with_shared(state, (yield from store.shared(host.tenant, project)))
+
+
+def _check_scope(location: Location) -> Operation[None]:
+    """Raise StateError where no agent of this name recorded anything in the thread."""
+    known = (yield from agents_of(location)) if location.scope else []
+    if known and location.scope not in known:
+        named = ", ".join(filter(None, known)) or "none, leave scope out"
+        raise StateError(
+            f"thread {location.thread_id!r} has no scope {location.scope!r}; its scopes: {named}"
+        )
 
 
 def _edit(host: _Host, location: Location, body: Added | Changed) -> Operation[Statement]:
@@ -261,8 +272,11 @@ def _edit(host: _Host, location: Location, body: Added | Changed) -> Operation[S
         raise StateError(
             f"there is no thread {location.thread_id!r}; `langledger threads` lists them"
         )
+    yield from _check_scope(location)
+    task = body.task_id if isinstance(body, Added) else None
+    known = yield from state_of(location, task_id=task, redactor=host.redactor)
     if isinstance(body, Changed):
-        find_statement((yield from state_of(location, redactor=host.redactor)), body.id)
+        find_statement(known, body.id)
     at_seq = yield from newest(location)
     yield from store.add_event(location, body, at_seq=at_seq)
     return find_statement((yield from state_of(location, redactor=host.redactor)), body.id)

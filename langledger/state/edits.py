@@ -12,6 +12,7 @@ from langledger.errors import StateError
 from langledger.state.base import Record, StatementKind, StatementStatus
 from langledger.state.fold import StateFold
 from langledger.state.records import KINDS, Statement, WorkingState
+from langledger.state.statements.book import SHARED
 from langledger.state.statements.proposal import Closing, Noted
 
 __all__ = ["Added", "Body", "Changed", "Found", "apply_event", "find_statement", "read_body"]
@@ -93,7 +94,7 @@ def find_statement(state: WorkingState, record_id: str) -> Statement:
 
 
 def _add(state: WorkingState, added: Added, at: datetime) -> None:
-    held = state.statements(added.kind)
+    held = _task_of(state, added).statements(added.kind)
     if all(statement.id != added.id for statement in held):
         held.append(
             Statement(
@@ -106,6 +107,17 @@ def _add(state: WorkingState, added: Added, at: datetime) -> None:
                 updated_at=at,
             )
         )
+
+
+def _task_of(state: WorkingState, added: Added) -> WorkingState:
+    """Return the state of the task that a record was added to; orders hold for all of them."""
+    parked = state.other_tasks.get(added.task_id or "")
+    if added.task_id in (None, state.task_id) or added.kind in SHARED or parked is None:
+        return state
+    # a copy of the state shares the states of its other tasks
+    own = parked.snapshot()
+    state.other_tasks = {**state.other_tasks, added.task_id or "": own}
+    return own
 
 
 def _change(state: WorkingState, changed: Changed, at: datetime) -> None:

@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
-from langledger.arguments import shown
+from langledger.arguments import check_key, shown
 from langledger.entries import Location, history
 from langledger.entries.lookup import Locate, messages_of
 from langledger.operations import Executor, Operation, Row, arun, run
@@ -89,7 +89,12 @@ def update_tool(
 
 
 def team_tool(executor: Executor, tenant: str, project: str) -> BaseTool:
-    """Return the tool ``read_team_state`` of a project."""
+    """Return the tool ``read_team_state`` of a project.
+
+    Raises:
+        ConfigurationError: The project's name is no usable string.
+    """
+    check_key("project", project)
 
     def rows(kind: str) -> Operation[list[Row]]:
         return store.published(tenant, project, kind=kind or None, limit=_LINES)

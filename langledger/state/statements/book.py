@@ -14,7 +14,7 @@ from langledger.state.records import Statement, StatementKind, WorkingState
 from langledger.state.statements.likeness import about, names_one, replaces, same
 from langledger.state.statements.proposal import Closing, Noted, Said
 
-__all__ = ["MAX_ACTIVE", "MAX_ARCHIVED", "MAX_FINISHED", "StatementBook"]
+__all__ = ["MAX_ACTIVE", "MAX_ARCHIVED", "MAX_FINISHED", "SHARED", "StatementBook"]
 
 MAX_ACTIVE = 80
 """Statements of a kind that hold and are shown; above it those least sure are archived."""
@@ -33,7 +33,9 @@ _LETTERS: dict[StatementKind, str] = {
     "question": "q",
     "definition": "t",
 }
-_SHARED = ("convention", "definition")
+SHARED: tuple[StatementKind, ...] = ("convention", "definition")
+"""Kinds that hold for every task of a thread."""
+
 _RIVALS: dict[StatementKind, tuple[StatementKind, ...]] = {
     "decision": ("decision", "convention"),
     "convention": ("convention", "decision"),
@@ -76,7 +78,7 @@ class StatementBook:
         return [self._state.statements(kind) for kind in _RIVALS[noted.kind]]
 
     def _append(self, noted: Noted) -> None:
-        task = None if noted.kind in _SHARED else self._state.task_id
+        task = None if noted.kind in SHARED else self._state.task_id
         statement = Statement(
             id=self._free_id(noted),
             what=noted.what,

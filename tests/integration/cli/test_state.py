@@ -72,7 +72,7 @@ def test_a_scope_that_a_thread_does_not_have_is_named(
 ) -> None:
     assert call("state", "show", thread, "--scope", "nosuch")[::2] == (
         1,
-        "langledger: thread 'edit' has no scope 'nosuch'; its scopes: none, leave --scope out\n",
+        "langledger: thread 'edit' has no scope 'nosuch'; its scopes: none, leave scope out\n",
     )
     spoken = HumanMessage("Never push.")
     run(append(Location(ledger.tenant, thread, "writer"), [spoken]), ledger.executor)

@@ -156,6 +156,34 @@ def test_edits_that_cannot_be_made_say_so(ledger: Ledger) -> None:
         ledger.add_to_state("t1", "decision", "")
     with pytest.raises(StateError, match="has no task 'other'"):
         ledger.state("t1", task_id="other")
+    with pytest.raises(StateError, match="has no task 'other'"):
+        ledger.add_to_state("t1", "decision", "x", task_id="other")
+    assert ledger.state("t1").decisions == []
+
+
+def test_what_a_thread_does_not_have_is_named(ledger: Ledger) -> None:
+    ledger.append([HumanMessage("Go.")], thread_id="t1")
+    with pytest.raises(ConfigurationError, match="the newest entry of 't1' is 1, not 999999"):
+        ledger.state("t1", at=999999)
+    with pytest.raises(ConfigurationError, match="thread 'nowhere' has no entries"):
+        ledger.state("nowhere", at=1)
+    with pytest.raises(StateError, match="no scope 'unknown'"):
+        ledger.state("t1", scope="unknown")
+    with pytest.raises(StateError, match="no scope 'unknown'; its scopes: none, leave scope out"):
+        ledger.edit_state("t1", "d1", what="x", scope="unknown")
+    with pytest.raises(ConfigurationError, match="project must be"):
+        ledger.team_state_tool("")
+    assert ledger.state("t1", at=0).heard == ()
+
+
+def test_what_a_person_adds_to_a_task_is_in_that_task(ledger: Ledger) -> None:
+    for task, text in (("a", "Build the login."), ("b", "Draw the logo.")):
+        ledger.append([HumanMessage(text)], thread_id="t1", task_id=task)
+    added = ledger.add_to_state("t1", "decision", "Use argon2", task_id="a")
+    rule = ledger.add_to_state("t1", "convention", "No emojis", task_id="a")
+    assert ledger.state("t1").decisions == []
+    assert [d.id for d in ledger.state("t1", task_id="a").decisions] == [added.id]
+    assert [c.id for c in ledger.state("t1").conventions] == [rule.id]
 
 
 def test_writers_at_the_same_time_lose_no_record(ledger: Ledger) -> None:
