@@ -29,7 +29,9 @@ class ModelCall:
         tools: What the model is offered, as objects or schemas.
         window: What the model takes in at most, in tokens.
         reserved: Tokens kept free for its output.
-        model_name: Whose usage reports calibrate the count.
+        window_told: The window is what the provider's refusal of an earlier call named.
+        model_name: How the model's provider names it.
+        model_key: What tells the model from every other in this process; its name where empty.
         task_id: Task the messages belong to.
         user_id: User the thread belongs to.
         cwd: The agent's working directory, to which paths are made relative.
@@ -43,12 +45,19 @@ class ModelCall:
     tools: Sequence[Any] = ()
     window: int
     reserved: int = 0
+    window_told: bool = False
     model_name: str = ""
+    model_key: str = ""
     task_id: str | None = None
     user_id: str | None = None
     cwd: str | None = None
     core: SystemMessage | None = None
     model: Callable[[], Any] | None = None
+
+    @property
+    def key(self) -> str:
+        """What is learnt of the model is remembered under this."""
+        return self.model_key or self.model_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +85,11 @@ class Prepared:
     shares: Shares | None = None
     debug: bool = False
     waiting: int | None = None
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        """The view as one list, its system message first."""
+        return [*([self.view.system] if self.view.system else []), *self.view.messages]
 
     def too_large(self, room: Room) -> str:
         """Say why the call does not fit its window, and what to do."""

@@ -10,9 +10,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from langledger.compaction.adrift import Adrift, compact_adrift, held
 from langledger.compaction.calls import ModelCall, Prepared
-from langledger.compaction.overflow import overflow_of, room_below
 from langledger.compaction.pairing import track
 from langledger.compaction.policy import Policy, Room
+from langledger.compaction.provider import Learnt
 from langledger.compaction.recalled import Recaller
 from langledger.compaction.recap import RecapWhen
 from langledger.compaction.records import applicable, note_recap
@@ -33,14 +33,12 @@ from langledger.operations import Operation
 from langledger.outage import Outage
 from langledger.outage import append as append_or_wait
 from langledger.state import store
-from langledger.tokens import Calibration, count_each, count_message, count_tools
+from langledger.tokens import count_each, count_message, count_tools
 
 T = TypeVar("T")
 
 # How often a view is compacted again where another process was faster and did less.
 _MOST_ROUNDS = 4
-# A refusal that names less than this names something else.
-_SMALLEST_WINDOW = 256
 
 __all__ = ["Compactor", "ModelCall", "Prepared"]
 
@@ -60,6 +58,7 @@ class Compactor:
         recaller: Brings what is out of view back where it is sure to help; None: nothing does.
         debug: Label each message of a view with its origin, and tell what each part takes.
         outage: Where messages wait while the database is away; None: that is an error.
+        learnt: What providers told of their models.
     """
 
     policy: Policy = field(default_factory=Policy)
@@ -72,10 +71,9 @@ class Compactor:
     recaller: Recaller | None = None
     debug: bool = False
     outage: Outage | None = None
+    learnt: Learnt = field(default_factory=Learnt)
     _sessions: Sessions = field(default_factory=Sessions)
     _adrift: Adrift = field(default_factory=Adrift)
-    _calibrations: dict[str, Calibration] = field(default_factory=dict[str, Calibration])
-    _windows: dict[str, int] = field(default_factory=dict[str, int])  # that providers told of
     _sizes: dict[str, tuple[object, int]] = field(default_factory=dict[str, tuple[object, int]])
 
     def prepare(
@@ -106,7 +104,7 @@ class Compactor:
     def _recorded(
         self, call: ModelCall, force: str | None, below: int | None
     ) -> Operation[Prepared]:
-        call = replace(self._as_known(call), core=(yield from self.state.core(call.cwd)))
+        call = replace(self.learnt.as_known(call), core=(yield from self.state.core(call.cwd)))
         if self.review is not None and below is None:
             force = (yield from self.review.resume(call.location)) or force
         session, prepared = yield from self._looked_through(call, force)
@@ -135,7 +133,7 @@ class Compactor:
         self, call: ModelCall, outage: Outage, known: Session | None, below: int | None
     ) -> Operation[Prepared]:
         """Return the view while the database is away; what is new waits to be recorded."""
-        call = replace(self._as_known(call), core=(yield from self.state.core(call.cwd)))
+        call = replace(self.learnt.as_known(call), core=(yield from self.state.core(call.cwd)))
         self._sessions.take(call.location)  # from now on its entries are not those recorded
         session, new = self._adrift.join(call, known, lambda: self._begin(call), self._sizes_of)
         waiting = outage.hold(held(call, session, new=new, about=self._about(call)))
@@ -167,7 +165,9 @@ class Compactor:
 
     def _fitting(self, call: ModelCall, session: Session, prepared: Prepared) -> Prepared:
         # A provider's report alone is no reason to refuse a call that fits by our own count.
-        if min(prepared.tokens, self._calibration(call).apply(prepared.counted)) > call.window:
+        # Nor is a window that a provider told of: it has the last word on what it takes.
+        calibrated = self.learnt.calibration(call).apply(prepared.counted)
+        if min(prepared.tokens, calibrated) > call.window and not call.window_told:
             raise NothingToShrinkError(prepared.too_large(self._room(call, prepared.view)))
         return self._with_shares(call, session, prepared)
 
@@ -205,6 +205,7 @@ class Compactor:
             _note_task(session, call, recorded.entry_ids)
             known = session.recap
             session.extend([*call.messages, *answer], track(recorded.entry_ids, answer, sizes))
+            session.usage_of = call.key
             self._sessions.put(call.location, session)
             if session.recap is not None and session.recap != known:
                 yield from note_recap(call.location, session.recap)
@@ -213,31 +214,7 @@ class Compactor:
 
     def observe(self, call: ModelCall, prepared: Prepared, reported: int | None) -> None:
         """Learn from the provider's report how it counts what we counted."""
-        if reported:
-            self._calibration(call).observe(reported=reported, counted=prepared.counted)
-
-    def refused(self, call: ModelCall, prepared: Prepared, error: Exception) -> int | None:
-        """Return the size by our count to go below, where a provider refused too large a call.
-
-        What it told of its window and of its count is remembered for the calls that follow.
-
-        Returns:
-            None for an error that is of another kind, and is to be raised as it is.
-        """
-        told = overflow_of(error)
-        if told is None:
-            return None
-        self.observe(call, prepared, told.requested)
-        if told.window is not None and _SMALLEST_WINDOW <= told.window < call.window:
-            self._windows[call.model_name] = told.window
-        return room_below(told, prepared.counted)
-
-    def _as_known(self, call: ModelCall) -> ModelCall:
-        """Return the call with the window its provider told of, where that is smaller."""
-        window = min(call.window, self._windows.get(call.model_name, call.window))
-        if window == call.window:
-            return call
-        return replace(call, window=window, reserved=min(call.reserved, window // 2))
+        self.learnt.observe(call, prepared, reported)
 
     def _looked_through(
         self, call: ModelCall, force: str | None
@@ -326,8 +303,8 @@ class Compactor:
     def _measure(self, call: ModelCall, session: Session) -> Prepared:
         view = with_core(session.view(call.system), call.core)
         counted = self._room(call, view).fixed + view.tokens
-        anchored = session.anchored(counted, model=call.model_name)
-        tokens = anchored if anchored is not None else self._calibration(call).apply(counted)
+        anchored = session.anchored(counted, model=call.model_name, key=call.key)
+        tokens = anchored if anchored is not None else self.learnt.calibration(call).apply(counted)
         return Prepared(view, tokens, counted)
 
     def _room(self, call: ModelCall, view: View) -> Room:
@@ -350,11 +327,6 @@ class Compactor:
             size = count(value)
             self._sizes[name] = (value, size)
         return size
-
-    def _calibration(self, call: ModelCall) -> Calibration:
-        if call.model_name not in self._calibrations:
-            self._calibrations[call.model_name] = Calibration(call.model_name)
-        return self._calibrations[call.model_name]
 
     @property
     def _reads_subjects(self) -> bool:

@@ -8,10 +8,11 @@ from typing import Any, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
-from langgraph.errors import GraphBubbleUp, ParentCommand
+from langgraph.errors import ParentCommand
 
 from langledger.compaction.calls import ModelCall, Prepared
 from langledger.compaction.node import Viewer
+from langledger.compaction.provider import send_fitting
 from langledger.compaction.recording import record_answer
 from langledger.compaction.returned import Seen, State, read_messages, with_messages, without_view
 from langledger.operations import Operation, arun, call, run
@@ -127,22 +128,15 @@ class Guard(RunnableLambda[Any, Any]):
         if not given:  # what a Send carries need not be a state
             return (yield from send(state))
         planned = viewer.call(state, config)
-        messages, prepared = yield from self._prepare(planned, within)
-        try:
-            output = yield from self._send(state, given, messages, send)
-        except GraphBubbleUp:
-            raise
-        except Exception as error:
-            below = viewer.compactor.refused(planned, prepared, error)
-            if below is None:
-                raise
-            messages, smaller = yield from self._prepare(
-                planned, within, force="overflow", below=below
-            )
-            if smaller.counted >= prepared.counted:
-                raise
-            output = yield from self._send(state, given, messages, send)
-        seen = Seen(given, messages, self._replaces, self._cached())
+        prepared = yield from self._prepare(planned, within)
+        output, prepared = yield from send_fitting(
+            viewer.compactor.learnt,
+            planned,
+            prepared,
+            send=lambda view: self._send(state, given, view.messages, send),
+            smaller=lambda size: self._prepare(planned, within, force="overflow", below=size),
+        )
+        seen = Seen(given, prepared.messages, self._replaces, self._cached())
         output, new = without_view(output, viewer.messages_key, seen)
         yield from record_answer(viewer.compactor, planned, new)
         return output
@@ -154,7 +148,7 @@ class Guard(RunnableLambda[Any, Any]):
         *,
         force: str | None = None,
         below: int | None = None,
-    ) -> Operation[tuple[list[BaseMessage], Prepared]]:
+    ) -> Operation[Prepared]:
         operation = self._viewer.prepare(planned, force=force, below=below)
         return operation if self.step is None else within(operation)
 

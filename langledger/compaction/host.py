@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import Any, Protocol, TypeAlias
+from weakref import ref
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
@@ -33,11 +35,16 @@ __all__ = [
     "check_window",
     "current_config",
     "locate",
+    "model_key",
     "reserved_output",
     "window_of",
 ]
 
 logger = logging.getLogger("langledger.compaction")
+
+_ADDRESSES = ("openai_api_base", "azure_endpoint", "base_url", "endpoint")
+_nameless: dict[int, tuple[ref[BaseChatModel], str]] = {}  # by id: models cannot be hashed
+_numbers = count(1)
 
 # Where the messages of most graphs are.
 USUAL_KEY = "messages"
@@ -77,6 +84,11 @@ class Host(Protocol):
     @property
     def keeper(self) -> Keeper:
         """Works on the state in the background."""
+        ...
+
+    @property
+    def encrypts(self) -> bool:
+        """Whether content is encrypted before it is stored."""
         ...
 
     @property
@@ -162,6 +174,25 @@ def user_of(config: RunnableConfig) -> str | None:
     user_id = (config.get("configurable") or {}).get("user_id")
     # LangGraph's server gives an empty one where nobody signed in.
     return None if user_id in (None, "") else check_text("user_id", str(user_id))
+
+
+def model_key(model: BaseChatModel | None) -> str:
+    """Return what tells a model from every other in this process.
+
+    One name may stand for another model at another address; and two models of one class that
+    tell no name may have different windows, so each has a number.
+    """
+    if model is None:
+        return ""
+    if name := model_name(model):
+        addresses = (getattr(model, attribute, None) for attribute in _ADDRESSES)
+        return " ".join([name, *(text for text in addresses if isinstance(text, str) and text)])
+    known = _nameless.get(id(model))
+    if known is None or known[0]() is not model:
+        place = id(model)
+        gone = ref(model, lambda _: _nameless.pop(place, None))
+        known = _nameless[place] = gone, f"{type(model).__qualname__} {next(_numbers)}"
+    return known[1]
 
 
 def window_of(model: BaseChatModel | None, window: Window | None) -> int:

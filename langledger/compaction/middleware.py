@@ -10,7 +10,6 @@ from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, Mod
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
-from langgraph.errors import GraphBubbleUp
 
 from langledger.arguments import check_optional, check_switch, check_text, check_whole
 from langledger.compaction import requests
@@ -23,6 +22,7 @@ from langledger.compaction.host import (
     check_window,
     current_config,
     locate,
+    model_key,
     model_name,
     reserved_output,
     task_of,
@@ -30,6 +30,7 @@ from langledger.compaction.host import (
     window_of,
 )
 from langledger.compaction.options import CompactionOptions, compactor_of
+from langledger.compaction.provider import send_fitting
 from langledger.compaction.recording import record_answer
 from langledger.compaction.telemetry import announce
 from langledger.entries import Location
@@ -160,19 +161,13 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
         asked = "asked" if thread_id in self._asked else None
         prepared = yield from self._prepare(request, planned, force=asked)
         self._asked.discard(thread_id)
-        try:
-            response = yield from send(prepared)
-        except GraphBubbleUp:  # no failure: an interrupt, or a hand-over to another agent
-            raise
-        except Exception as error:
-            below = self.compactor.refused(planned, prepared, error)
-            if below is None:
-                raise
-            smaller = yield from self._prepare(request, planned, force="overflow", below=below)
-            if smaller.counted >= prepared.counted:
-                raise
-            prepared = smaller
-            response = yield from send(prepared)
+        response, prepared = yield from send_fitting(
+            self.compactor.learnt,
+            planned,
+            prepared,
+            send=send,
+            smaller=lambda size: self._prepare(request, planned, force="overflow", below=size),
+        )
         answer = _messages_of(response)
         self.compactor.observe(planned, prepared, _reported(answer))
         yield from record_answer(self.compactor, planned, answer)
@@ -204,6 +199,7 @@ class LedgerMiddleware(AgentMiddleware[Any, Any, Any]):
             window=window,
             reserved=reserved,
             model_name=model_name(request.model),
+            model_key=model_key(request.model),
             task_id=task_of(current_config()),
             user_id=self._user_id or user_of(current_config()),
             cwd=self._cwd,

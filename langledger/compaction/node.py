@@ -18,6 +18,7 @@ from langledger.compaction.host import (
     check_host,
     check_llm,
     locate,
+    model_key,
     model_name,
     reserved_output,
     task_of,
@@ -48,7 +49,8 @@ class Viewer:
         compactor: When and how to compact.
         window: The model's window in tokens.
         reserved: Tokens kept free for its output.
-        model: The name its usage reports are known by.
+        model: The model's name.
+        model_key: What it is known by in this process.
         messages_key: The state's key that holds the messages.
     """
 
@@ -57,6 +59,7 @@ class Viewer:
     window: int
     reserved: int
     model: str
+    model_key: str
     messages_key: str
 
     @classmethod
@@ -99,6 +102,7 @@ class Viewer:
             window=size,
             reserved=reserved_output(llm, size),
             model=model_name(llm),
+            model_key=model_key(llm),
             messages_key=messages_key,
         )
 
@@ -113,16 +117,16 @@ class Viewer:
             window=self.window,
             reserved=self.reserved,
             model_name=self.model,
+            model_key=self.model_key,
         )
 
     def prepare(
         self, planned: ModelCall, *, force: str | None = None, below: int | None = None
-    ) -> Operation[tuple[list[BaseMessage], Prepared]]:
-        """Record, compact where due, and return the messages the model is to be sent."""
+    ) -> Operation[Prepared]:
+        """Record, compact where due, and return the view the model is to be sent."""
         prepared = yield from self.compactor.prepare(planned, force=force, below=below)
         announce(prepared, stream_writer())
-        view = prepared.view
-        return [*([view.system] if view.system else []), *view.messages], prepared
+        return prepared
 
 
 class CompactionNode(Runnable[Any, dict[str, Any]]):
@@ -177,7 +181,8 @@ class CompactionNode(Runnable[Any, dict[str, Any]]):
         return await arun(self._view(input, config or {}), self._viewer.host.executor)
 
     def _view(self, state: State, config: RunnableConfig) -> Operation[dict[str, Any]]:
-        messages, _ = yield from self._viewer.prepare(self._viewer.call(state, config))
+        prepared = yield from self._viewer.prepare(self._viewer.call(state, config))
+        messages = prepared.messages
         _keep_out_of_streams(config, messages)
         return {} if self._output_key is None else {self._output_key: messages}
 

@@ -146,6 +146,7 @@ class Choice:
         clipped: Results shown in part: entry id -> most tokens.
         clip_args: Most tokens of each tool argument in the newest turn, or None.
         newest_whole: The newest turn is shown as it is.
+        anew: The summary of what left the view before is written anew, shorter.
         size: Tokens of what stays, the head of summary and state not included.
     """
 
@@ -154,12 +155,13 @@ class Choice:
     clipped: dict[int, int] = field(default_factory=dict[int, int])
     clip_args: int | None = None
     newest_whole: bool = True
+    anew: bool = False
     size: int
 
     @property
     def summarises(self) -> bool:
-        """Whether anything leaves the view."""
-        return bool(self.covered.spans)
+        """Whether a summary is written."""
+        return bool(self.covered.spans) or self.anew
 
 
 def is_synthetic(message: HumanMessage) -> bool:

@@ -83,6 +83,7 @@ class Session:
     brought: dict[int, BaseMessage] = field(default_factory=dict[int, BaseMessage])
     recalled_for: int = 0  # the user's message that was last searched for
     usage_after: int = 0  # reports up to this entry were made of another history
+    usage_of: str = ""  # the model that made the newest report, where this process called it
     recap: Recap | None = None  # how the agent restated where it stands after the last compaction
     settled: int = 0  # size after the last compaction, or when one was found to gain nothing
     settled_usable: int = 0  # the room there was then
@@ -113,7 +114,7 @@ class Session:
         self.known.take(messages)
         for place, item in enumerate(new, len(self.tracked)):
             if isinstance(item.message, AIMessage) and usage_total(item.message) is not None:
-                self._usage_at = place
+                self._usage_at, self.usage_of = place, ""
             if place == self._leading and isinstance(item.message, SystemMessage):
                 self._leading += 1
         self.tracked += new
@@ -313,7 +314,7 @@ class Session:
         typed = only_typed(item.message, item.seq)
         return None if typed is None else self.count(typed)
 
-    def anchored(self, counted: int, *, model: str = "") -> int | None:
+    def anchored(self, counted: int, *, model: str = "", key: str = "") -> int | None:
         """Return the size of the next call by the provider's last report, or None.
 
         Only a report from after the last compaction, of the model that is called, says anything
@@ -322,8 +323,9 @@ class Session:
         Args:
             counted: Size of the whole call by our own count, to tell misreports.
             model: The model that is called, as its provider names it.
+            key: What it is known by in this process.
         """
-        if self._usage_at is None:
+        if self._usage_at is None or (self.usage_of and self.usage_of != key):
             return None
         answer = self.tracked[self._usage_at]
         after = max(self.cut.seen if self.cut else 0, self.usage_after)

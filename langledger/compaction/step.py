@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import le
 from typing import TypeAlias
 
 from langchain_core.messages import ToolMessage
@@ -162,23 +163,13 @@ class Step:
     @property
     def _caps(self) -> tuple[int, int]:
         """The most tokens of summary and state: less where the window is small."""
-        most = max(int(self.room.usable * 0.1), 200)
+        usable = min(self.room.usable, self.below or self.room.usable)
+        most = max(int(usable * 0.1), 200)
         return min(self.policy.max_summary_tokens, most), min(self.policy.max_state_tokens, most)
 
     @property
     def _old(self) -> Cut:
-        """The compaction before this one, or an empty one."""
-        return self.session.cut or Cut(
-            generation=0,
-            covered=Ranges(),
-            masked=Ranges(),
-            boundary=0,
-            summary="",
-            head="",
-            state={},
-            seen=0,
-            history=Ranges(),
-        )
+        return self.session.cut or Cut()
 
     def _choose(self) -> Choice | None:
         """Return the gentlest choice that is small enough, else the smallest that shrinks.
@@ -247,7 +238,16 @@ class Step:
         if not self.due.by_size and self.below is None:
             # References make a view smaller, not shorter; and who asks wants a summary.
             return [choice for choice in choices if choice.summarises] or choices
-        return choices
+        return [*choices, *self._shorter_head]
+
+    @property
+    def _shorter_head(self) -> list[Choice]:
+        """What is left where only the head can shrink: it was made for a larger window."""
+        old = self._old
+        sizes = map(count_text, (old.summary, old.shown_state))
+        if not old.covered.spans or all(map(le, sizes, self._caps)):
+            return []
+        return [Choice(covered=Ranges(), masked=Ranges(), anew=True, size=self._size_of_newest(0))]
 
     def _keep_tokens(self) -> int:
         tokens = self.policy.kept_tokens(self.room)

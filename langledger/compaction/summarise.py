@@ -18,7 +18,7 @@ from langledger.compaction.material import Material, Pair
 from langledger.compaction.prefix import Prefix, Wanted, account_on_prefix
 from langledger.compaction.summary_model import Deadline
 from langledger.compaction.transcript import split_for_summary
-from langledger.compaction.writer import Asked, Sizes, Writer
+from langledger.compaction.writer import Asked, Sizes, Writer, clipped
 from langledger.operations import Operation
 from langledger.redaction import Redactor
 from langledger.tokens import count_text
@@ -93,7 +93,9 @@ def summarise(material: Material, summariser: Summariser) -> Operation[Summary]:
     account = yield from _account(material, summariser, summary)
     if account is not None:
         summary.account, summary.kind = account, "model"
-    text = summary.account.text if summary.account.covers <= material.covered else ""
+    account, limit = summary.account, int(summariser.max_tokens * _ACCOUNT_SHARE)
+    # An account from before may have been written for a larger window.
+    text = clipped(account.text, limit) if account.covers <= material.covered else ""
     room = summariser.max_tokens - (count_text(f"{text}\n\n{_EXACT}\n") if text else 0)
     exact = ""
     if room > _LEAST_EXACT or not text:

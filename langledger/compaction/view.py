@@ -74,17 +74,17 @@ class Cut:
         account: The model's part of the summary, which the next one carries on.
     """
 
-    generation: int
-    covered: Ranges
-    masked: Ranges
+    generation: int = 0
+    covered: Ranges = field(default_factory=Ranges)
+    masked: Ranges = field(default_factory=Ranges)
     clipped: dict[int, int] = field(default_factory=dict[int, int])
     clipped_args: dict[int, int] = field(default_factory=dict[int, int])
-    boundary: int
-    summary: str
-    head: str
-    state: dict[str, Any]
-    seen: int
-    history: Ranges
+    boundary: int = 0
+    summary: str = ""
+    head: str = ""
+    state: dict[str, Any] = field(default_factory=dict[str, Any])
+    seen: int = 0
+    history: Ranges = field(default_factory=Ranges)
     size: int = 0
     length: int = 0
     usable: int = 0

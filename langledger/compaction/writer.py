@@ -175,8 +175,7 @@ class Writer:
 
         Not of the requests: a new one must not make every older piece be paid for again.
         """
-        kind = f"{type(self.model).__module__}.{type(self.model).__qualname__}"
-        shape = (kind, model_name(self.model), str(self.sizes.account), str(self.max_output))
+        shape = (*_told_of(self.model), str(self.sizes.account), str(self.max_output))
         content = "\0".join([*shape, self.prompt, record, piece])
         return blake2b(content.encode("utf-8", "replace"), digest_size=16).digest()
 
@@ -261,6 +260,15 @@ def clipped(text: str, max_tokens: int) -> str:
     head = cut_text(text, max_tokens)
     end = max((found.end() for found in _SENTENCE_END.finditer(head)), default=0)
     return (head[:end] if end > len(head) // 2 else head).rstrip()
+
+
+def _told_of(model: BaseChatModel) -> list[str]:
+    """Return what a model is known by in any process: its class and name, else its settings."""
+    kind = f"{type(model).__module__}.{type(model).__qualname__}"
+    if name := model_name(model):
+        return [kind, name]
+    plain = (str, int, float, bool)
+    return [kind, *(f"{k}={v}" for k, v in sorted(vars(model).items()) if isinstance(v, plain))]
 
 
 def _together(accounts: Iterable[str]) -> str:

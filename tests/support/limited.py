@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -23,7 +23,9 @@ class LimitedModel(BaseChatModel):
     """Answers with its script, one answer a call, the last again and again."""
 
     limit: int
-    refusal: str = "prompt is too long: {asked} tokens > {limit} maximum"
+    refusal: str | Callable[[int, int], str] = (
+        "prompt is too long: {asked} tokens > {limit} maximum"
+    )
     model_name: str = "limited"
     script: list[AIMessage] = Field(default_factory=lambda: [AIMessage("understood")])
     sent: list[list[BaseMessage]] = Field(default_factory=list)
@@ -40,7 +42,8 @@ class LimitedModel(BaseChatModel):
         asked = sum(map(count_message, messages))
         if asked > self.limit:
             self.refused.append(list(messages))
-            raise RefusedError(self.refusal.format(asked=asked, limit=self.limit))
+            told = self.refusal if callable(self.refusal) else self.refusal.format
+            raise RefusedError(told(asked=asked, limit=self.limit))
         answer = self.script[min(len(self.sent), len(self.script) - 1)]
         self.sent.append(list(messages))
         usage = {"input_tokens": asked, "output_tokens": 5, "total_tokens": asked + 5}

@@ -130,6 +130,45 @@ def test_a_call_that_is_refused_again_is_not_made_a_third_time(ledger: Ledger) -
     assert len(model.refused) == 2
 
 
+def test_a_window_that_only_the_second_refusal_tells_is_enough(ledger: Ledger) -> None:
+    def refusal(asked: int, limit: int) -> str:
+        told = f": {asked} tokens > {limit} maximum" if model.refused[1:] else ""
+        return f"prompt is too long{told}"
+
+    model = LimitedModel(limit=3_000, refusal=refusal)
+    agent = agent_of(ledger, model, window=100_000)
+    for n in range(4):
+        agent.invoke({"messages": talk(150) if not n else [HumanMessage("And then?")]}, CONFIG)
+    assert len(model.refused) == 2
+    sizes = [tokens(view) for view in [*model.refused, model.sent[0]]]
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert len(model.sent) == 4
+
+
+def test_a_window_that_was_told_ends_no_thread_by_our_count(ledger: Ledger) -> None:
+    """The provider here counts no tools; by our count they alone fill its window."""
+    model = LimitedModel(limit=500)
+    agent = agent_of(ledger, model, window=100_000)
+    for n in range(3):
+        agent.invoke({"messages": talk(30) if not n else [HumanMessage("And then?")]}, CONFIG)
+    assert (len(model.refused), len(model.sent)) == (1, 3)
+
+
+class Nameless(LimitedModel):
+    model_name: str = ""
+
+
+def test_what_a_model_without_a_name_told_is_not_taken_for_anothers(ledger: Ledger) -> None:
+    small, large = Nameless(limit=2_000), Nameless(limit=100_000)
+    middleware = ledger.middleware(window=100_000)
+    for model, thread in ((small, "s"), (large, "l"), (small, "s")):
+        config = {"configurable": {"thread_id": thread}}
+        create_agent(model, middleware=[middleware]).invoke({"messages": talk(30)}, config)
+    assert len(small.refused) == 1
+    assert len(large.sent[0]) == len(talk(30))
+    assert ledger.compactions("l") == []
+
+
 @pytest.mark.parametrize("error", [ValueError("bad image"), TimeoutError("slow"), KeyError("x")])
 def test_another_error_passes_as_it_is(ledger: Ledger, error: Exception) -> None:
     model = ScriptedModel(script=[error])

@@ -134,6 +134,22 @@ def test_a_summary_is_carried_on_and_written_anew_every_few_times(ledger: Ledger
     )  # the transcript is read again then, and only then
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_summary_made_for_a_larger_window_is_shortened_for_a_smaller(
+    ledger: Ledger, asked: bool
+) -> None:
+    """Nothing but the record and the newest message is in view, so that alone can shrink."""
+    writer = ScriptedModel(script=[" ".join(f"{RECORD} [#{n}]" for n in range(2, 40))])
+    options: dict[str, Any] = {"keep": ("messages", 1), **({"model": writer} if asked else {})}
+    compact(ledger.middleware(window=100_000, **options), session(40))
+    calls = len(writer.sent)
+    see(ledger.middleware(window=1_500, **options), session(40))
+    large, small = ledger.compactions("t")
+    assert (large.covered, small.newly_covered) == (small.covered, 0)
+    assert small.summary_tokens <= 200 < large.summary_tokens
+    assert len(writer.sent) == calls  # what was written is cut, not asked for again
+
+
 def test_carrying_on_goes_on_in_another_process(ledger: Ledger) -> None:
     def fresh() -> tuple[LedgerMiddleware, ScriptedModel]:
         writer = ScriptedModel(script=[RECORD], profile={"max_input_tokens": 50_000})

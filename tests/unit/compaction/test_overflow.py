@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import httpx
 import openai
 import pytest
 from langchain_core.exceptions import ContextOverflowError
+from langgraph.errors import GraphInterrupt
 
+from langledger.compaction.calls import ModelCall, Prepared
 from langledger.compaction.overflow import Overflow, is_overflow, overflow_of, room_below
+from langledger.compaction.provider import Learnt, send_fitting
+from langledger.compaction.session import View
+from langledger.entries import Location
 from langledger.errors import NothingToShrinkError
+from langledger.operations import Operation
 
 
 class StatusError(Exception):
@@ -287,3 +295,79 @@ def test_the_next_try_stays_below_what_the_provider_told() -> None:
     assert room_below(Overflow(4_000, 8_000), 6_000) == 3_000
     assert room_below(Overflow(4_000), 6_000) == 4_000
     assert room_below(Overflow(9_000, 8_000), 6_000) == 6_000
+
+
+BARE = StatusError("Input is too long for requested model.", 400)
+TELLING = {name for name, (_, told) in REFUSALS.items() if (told.window or 0) > 1_000}
+CALL = ModelCall(location=Location("x", "t", ""), messages=[], window=10**9, model_name="gpt-4o")
+
+
+def prepared(size: int) -> Prepared:
+    return Prepared(View(None, [], size), size, size)
+
+
+def lived(
+    errors: list[Exception], sizes: list[int], learnt: Learnt | None = None
+) -> tuple[list[int], list[int]]:
+    """Send views to a provider that raises these; return the sizes sent and those asked for."""
+    sent: list[int] = []
+    asked: list[int] = []
+    raised: Iterator[Exception] = iter(errors)
+
+    def send(view: Prepared) -> Operation[str]:
+        yield from ()
+        sent.append(view.counted)
+        for error in raised:
+            raise error
+        return "taken"
+
+    def smaller(below: int) -> Operation[Prepared]:
+        yield from ()
+        asked.append(below)
+        return prepared(sizes.pop(0))
+
+    trying = send_fitting(learnt or Learnt(), CALL, prepared(8_000), send=send, smaller=smaller)
+    with pytest.raises(StopIteration) as done:
+        next(trying)
+    assert done.value.value == ("taken", prepared(sent[-1]))
+    return sent, asked
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_one_smaller_view_is_sent_whatever_a_refusal_tells(name: str) -> None:
+    error, told = REFUSALS[name]
+    assert lived([error], [3_000]) == ([8_000, 3_000], [room_below(told, 8_000)])
+
+
+@pytest.mark.parametrize("name", sorted(TELLING))
+def test_a_second_refusal_that_tells_what_the_first_did_not_is_heeded(name: str) -> None:
+    error, told = REFUSALS[name]
+    learnt = Learnt()
+    sent, asked = lived([BARE, error], [4_000, 900], learnt)
+    assert sent == [8_000, 4_000, 900]
+    assert asked == [4_000, room_below(told, 4_000)]
+    known = learnt.as_known(CALL)
+    assert (known.window, known.window_told) == (told.window, True)
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        [BARE, BARE],
+        [REFUSALS["anthropic"][0], REFUSALS["anthropic"][0]],
+        [REFUSALS["anthropic"][0], BARE],
+        [BARE, REFUSALS["anthropic"][0], REFUSALS["anthropic"][0]],
+        [BARE, KeyError("another")],
+        [GraphInterrupt("the prompt is too long: 9 tokens > 5 maximum")],
+    ],
+)
+def test_else_the_last_error_is_the_callers(errors: list[Exception]) -> None:
+    with pytest.raises(type(errors[-1])) as raised:
+        lived(errors, [4_000, 900, 300])
+    assert raised.value is errors[-1]
+
+
+def test_a_view_that_is_no_smaller_is_not_sent() -> None:
+    with pytest.raises(StatusError) as raised:
+        lived([BARE], [8_000])
+    assert "nothing more to leave out" in raised.value.__notes__[-1]
