@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from langledger.state.records import WorkingState
+from langledger.state.statements.bilingual import in_english
 from langledger.state.statements.likeness import features
 from langledger.state.text import one_line
 
@@ -24,16 +25,23 @@ MAX_TASKS = 50
 _NEW = re.compile(
     r"\A\W*(?:(?:ok(?:ay)?|great|thanks?(?: you)?|now|so|alright|good|done|and|next)[,.!]?\s+)*"
     r"(?:(?:a |the )?(?:new|next|different|another|separate|unrelated) (?:task|topic|subject|issue"
-    r"|project|request|job)\b\s*[:,.—–-]|switching (?:gears|topics|tasks)\b"
+    r"|project|request|job|ticket)\b\s*[:,.—–-]|next(?: up)?\s*[:：—–-]"
+    r"|switching (?:gears|topics|tasks)\b"
     r"|let'?s (?:switch|move on) to"
-    r" (?:a |an )?(?:different|another|new|separate|unrelated)\b|(?:on to"
-    r"|now) (?:for )?(?:something"
-    r" (?:completely |entirely |totally )?(?:different|else))\b|unrelated(?:ly)?[,:]"
+    r" (?:a |an )?(?:different|another|new|separate|unrelated)\b"
+    r"|(?:moving )?on to (?:the next|another|a (?:new|different|separate)) (?:task|one|thing|issue"
+    r"|topic|ticket)\b"
+    r"|(?:here(?:'s| is)|i have|i've got) (?:a|an|the|your|another)"
+    r" ?(?:new|next|different|separate|unrelated)? (?:task|assignment|ticket|topic)\b"
+    r"|(?:please )?(?:work on|take|start|begin)(?: on)? (?:the next|another|a (?:new|different"
+    r"|separate)) (?:task|issue|ticket|topic|project|assignment)\b"
+    r"|(?:on to|now) (?:for )?(?:something (?:completely |entirely |totally )?(?:different|else))\b"
+    r"|unrelated(?:ly)?[,:]"
     r"|change of (?:topic|subject)\b|(?:forget|leave) (?:all )?that (?:for now)?[,.]"
     r" (?:new|next)\b)"
-    r"|\A(?:好的?|嗯|那么?|接下来|现在|行)?[，,。！]?\s*(?:换个|换一个"
-    r"|开始(?:一个)?新的?|新的?|下一个|另一个|另外一个)"
-    r"(?:话题|任务|需求|课题|工作)[，,：:。！]",
+    r"|\A(?:好的?|嗯|那么?|接下来|现在|行)?[，,。！]?\s*(?:我们)?(?:换个|换一个"
+    r"|开始(?:做)?(?:一个)?新的?|新的?|下一个|下个|另一个|另外一个)"
+    r"(?:话题|任务|需求|课题|工作|问题)(?:[，,：:。！吧]|\Z)|\A(?:下一[个件项]|接下来)[：:]",
     re.IGNORECASE,
 )
 _BACK = re.compile(
@@ -46,12 +54,24 @@ _BACK = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
-    r"\A\s*<|\A\W*(?:and|also|but|yes|yep|no|it|that|this|these|those|then|ok|okay|alright|so|still|um+"
-    r"|hm+|oh|sorry|well|commit|push"
+    # an event of a host, or a command's prompt; what a tag wraps that names the work is read
+    r"\A\s*<(?!(?:pr_description|issue|issue_description|task|problem_statement|uploaded_files"
+    r"|user_query|request)>)|\A\W*(?:operation stopped by|another \w+ session sent|\[request )"
+    r"|\A\W*(?:and|also|but|yes|yep|no|it|that|this|these|those|then|ok|okay|alright|so|still|um+"
+    r"|hm+|oh|ah|sorry|well|commit|push"
     r"|again|continue|go on"
     r"|keep|same|the (?:above|same|rest)|there|he|she|they|why|any|other|what about|how about)\b"
     r"|\A\W*(?:还|也|但|是的|不|这|那|它|然后|继续|再|同样)",
     re.IGNORECASE,
+)
+_TAG = re.compile(r"</?[A-Za-z][\w-]*>")
+# A ticket that the message is about; a pull request may be the one this task made.
+_TICKET = re.compile(
+    r"\A\W*(?i:(?:please|can you|could you|now|next|ok(?:ay)?)[,.!]?\s+)*"
+    r"(?i:(?:address|fix|look (?:at|into)|check(?: out)?|work on|implement|resolve|handle|take|do"
+    r"|start(?: on)?|see|solve|修复|处理|看一?下)\s*)?"
+    r"[\[(]?(?P<ticket>https?://[^/\s]+/(?P<owner>[^\s\])]+?)/(?P<project>[^/\s\])]+)/(?:-/)?"
+    r"(?:issues?|discussions|work_items|tickets?)/[\w-]+)"
 )
 _REFERS = re.compile(
     r"\b(?:everything|once more|as (?:before|discussed)|(?:we|you) just)\b|再一遍|刚才|以上|全部",
@@ -70,11 +90,11 @@ _OF_ANY_WORK = frozenset(
     )
     for word in words.split()
 )
-_FOREIGN_WORDS = 12
-_FOREIGN = 0.1
+_FOREIGN_WORDS, _FOREIGN = 12, 0.1
+_LONG_WORDS, _LONG_FOREIGN = 20, 0.12  # the more is said, the less of it is said by chance
 _KNOWN_WORDS = 40
 _RETURNS = 0.5
-_AT_HOME, _TELLING_WORDS = 0.4, 4
+_AT_HOME, _TELLING_WORDS, _TRADE_WORDS = 0.4, 4, 3
 _LOOKED_AT = 600  # characters of a message
 _MOST_NAMES = 200
 _SEPARATORS = re.compile(r"[/_.-]")
@@ -93,7 +113,7 @@ def belongs_to(state: WorkingState, text: str, source: int) -> str | None:
         return found or None
     if not _has_work(state):
         return state.task_id
-    if _NEW.match(start) or _is_foreign(state, start):
+    if _NEW.match(start) or _names_other(state, start) or _is_foreign(state, start):
         return f"task-{source}"
     return state.task_id
 
@@ -131,11 +151,11 @@ def switched(state: WorkingState, task_id: str | None, *, title: str = "") -> Wo
 
 def with_topic(state: WorkingState, text: str) -> None:
     """Add the words of a text to what the task is about; changes the state."""
-    words = features(one_line(text, 500)).words
-    for word in words:
+    line = one_line(text, 500)
+    for word in features(line).words | in_english(line):
         state.topic[word] = state.topic.get(word, 0) + 1
     if len(state.topic) > MAX_TOPIC:
-        kept = sorted(state.topic.items(), key=lambda item: (-item[1], item[0]))
+        kept = sorted(state.topic.items(), key=lambda i: ("://" not in i[0], -i[1], i[0]))
         state.topic = dict(kept[: MAX_TOPIC // 2])
 
 
@@ -143,34 +163,76 @@ def _returned_to(state: WorkingState, text: str) -> str | None:
     """Return the parked task that a message says to return to, or is about; None: none."""
     found = _BACK.match(text)
     if found is None:
-        return _at_home_in(state, text)
-    named = features(found["en"] or found["zh"]).words
-    best: tuple[float, str] | None = None
-    for key, other in state.other_tasks.items():
-        known = features(other.task_title).words | other.topic.keys()
-        fit = len(named & known) / len(named) if named else 0.0
-        here = len(named & state.topic.keys()) / len(named) if named else 1.0
-        if fit >= _RETURNS and fit > here and (best is None or fit > best[0]):
-            best = fit, key
-    return best[1] if best else None
+        of_ticket = _of_ticket(state, text)
+        return _at_home_in(state, text) if of_ticket is None else of_ticket
+    named = found["en"] or found["zh"]
+    fits = (
+        (fit, key)
+        for key, other in state.other_tasks.items()
+        if (fit := _fit(named, other)) >= _RETURNS and fit > _fit(named, state)
+    )
+    return max(fits, key=lambda fit: fit[0], default=(0.0, None))[1]
+
+
+def _fit(named: str, state: WorkingState) -> float:
+    """Return how much of what is named a task was called or about, in either language."""
+    title = state.task_title
+    known = features(title).words | in_english(title) | state.topic.keys()
+    sides = (features(named).words, in_english(named))
+    return max((len(words & known) / len(words) for words in sides if words), default=0.0)
+
+
+def _of_ticket(state: WorkingState, text: str) -> str | None:
+    """Return the parked task in which the ticket was spoken of that a message begins with."""
+    found = _TICKET.match(text)
+    if found is None or _knows(state, found["ticket"]):
+        return None
+    others = state.other_tasks.items()
+    return next((key for key, other in others if _knows(other, found["ticket"])), None)
 
 
 def _at_home_in(state: WorkingState, text: str) -> str | None:
     """Return the parked task whose words a message speaks, and not those of the current one."""
-    words = _telling(_SEPARATORS.sub(" ", text))
-    if len(words) < _TELLING_WORDS or _GOES_ON.match(text) or _share(words, state) > _FOREIGN:
+    if _GOES_ON.match(text):
         return None
-    shares = ((_share(words, other), key) for key, other in state.other_tasks.items())
-    best = max(shares, default=(0.0, ""))
-    return best[1] if best[0] >= _AT_HOME else None
+    plain = _SEPARATORS.sub(" ", text)
+    for words, least in ((_telling(plain), _TELLING_WORDS), (in_english(plain), _TRADE_WORDS)):
+        if len(words) < least or _share(words, state) > _FOREIGN:
+            continue
+        shares = ((_share(words, other), key) for key, other in state.other_tasks.items())
+        best = max(shares, default=(0.0, ""))
+        if best[0] >= _AT_HOME:
+            return best[1]
+    return None
 
 
 def _is_foreign(state: WorkingState, text: str) -> bool:
     """Whether a long message has next to no telling word of the task so far."""
     if len(state.topic) < _KNOWN_WORDS or _GOES_ON.match(text) or _REFERS.search(text):
         return False
-    words = _telling(text)
-    return len(words) >= _FOREIGN_WORDS and _share(words, state) <= _FOREIGN
+    words = _telling(_TAG.sub(" ", text))
+    spelled = sum(word.isascii() for word in words)  # a Chinese word is several pairs
+    least = _LONG_FOREIGN if spelled >= _LONG_WORDS else _FOREIGN
+    foreign = len(words) >= _FOREIGN_WORDS and _share(words, state) <= least
+    return foreign and _share(in_english(text), state, none=0.0) <= _FOREIGN
+
+
+def _names_other(state: WorkingState, text: str) -> bool:
+    """Whether a message begins with a ticket of a project that the task so far has not named.
+
+    The next ticket of the same project may well go on with the same files.
+    """
+    found = _TICKET.match(text)
+    if found is None or not state.topic:
+        return False
+    named = f"{found['owner']}/{found['project']}".lower()
+    own = features(_SEPARATORS.sub(" ", found["project"])).words
+    places = " ".join((*state.topic, state.cwd or "", *islice(state.files_read, _MOST_NAMES)))
+    return named not in places.lower() and not own <= features(_SEPARATORS.sub(" ", places)).words
+
+
+def _knows(state: WorkingState, ticket: str) -> bool:
+    return bool(features(ticket).words & state.topic.keys())
 
 
 def _telling(text: str) -> frozenset[str]:
@@ -178,12 +240,12 @@ def _telling(text: str) -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 2 or not word.isascii())
 
 
-def _share(words: frozenset[str], state: WorkingState) -> float:
-    """Return how many of some words were said in a task, or name what it touched."""
+def _share(words: frozenset[str], state: WorkingState, *, none: float = 1.0) -> float:
+    """Return how many of some words, ``none`` of no words, a task said or touched by name."""
     names = (path.rpartition("/")[2] for path in (*state.files_touched, *state.files_read))
     paths = " ".join(islice(names, _MOST_NAMES))
     known = state.topic.keys() | features(_SEPARATORS.sub(" ", paths)).words
-    return len(words & known) / len(words) if words else 1.0
+    return len(words & known) / len(words) if words else none
 
 
 def _has_work(state: WorkingState) -> bool:

@@ -24,6 +24,12 @@ WORK: list[BaseMessage] = [
         "New task: draw the logo.",
         "Okay, let's switch to a different topic, the logo.",
         "Now for something completely different.",
+        "Next up: draw the logo.",
+        "OK, on to the next task. Draw the logo.",
+        "https://github.com/acme/logos/issues/295 any idea how to draw it?",
+        "Can you look into https://gitlab.com/acme/art/logos/-/issues/295?",
+        "换个任务",
+        "好的，开始新任务：画标志。",
         "换个话题：画一个标志。",
         "新任务，画标志。",
     ],
@@ -60,6 +66,13 @@ def test_a_long_message_without_a_word_of_the_task_is_another_one():
         "Fix the next task in the list too.",
         "also add a logout button",
         "What's the company size?",
+        "UTF-8 names are broken",
+        "SHA-256: use it for the hash",
+        "see https://github.com/acme/shop/pull/7",
+        "another one, longer",
+        "next to the button",
+        "<ci-event>Checks failed: https://github.com/acme/shop/issues/295</ci-event>",
+        "问题：按钮点不了",
         "let's move on to the tests",
         "继续",
         "再加一个按钮",
@@ -82,6 +95,41 @@ def test_going_back_restores_a_task_and_orders_hold_for_all():
     assert list(state.files_touched) == ["login.py"]
     assert [c.what for c in state.conventions] == ["Never use red."]
     assert [list(t.files_touched) for t in state.other_tasks.values()] == [["logo.svg"]]
+
+
+LOGO: list[BaseMessage] = [
+    HumanMessage("New task: draw the logo, as https://github.com/acme/shop/issues/7 says."),
+    call("Write", {"file_path": "logo.svg", "content": "x\n"}),
+    result("File created successfully at: logo.svg"),
+]
+
+
+@pytest.mark.parametrize(
+    ("begun", "back"),
+    [
+        (WORK, "回到登录页面"),
+        (WORK, "继续之前的登录页面"),
+        (WORK, "登录页面的表单：会话令牌和密码都要检查一遍"),
+        ([HumanMessage("帮我写登录页面，要有会话和密码。"), *WORK[1:]], "back to the login page"),
+    ],
+)
+def test_a_task_is_returned_to_in_another_language(begun: list[BaseMessage], back: str):
+    state = run(*begun, *LOGO, HumanMessage(back))
+    assert list(state.files_touched) == ["login.py"]
+    assert [list(t.files_touched) for t in state.other_tasks.values()] == [["logo.svg"]]
+
+
+def test_the_next_ticket_of_a_project_stays_in_its_task():
+    first = HumanMessage("https://github.com/acme/shop/issues/6 needs a login page.")
+    following = HumanMessage("https://github.com/acme/shop/issues/7")
+    assert run(first, *WORK[1:], following).task_id is None
+
+
+def test_a_ticket_belongs_to_the_task_that_spoke_of_it():
+    ticket = HumanMessage("https://github.com/acme/shop/issues/7 is still open")
+    assert list(run(*WORK, *LOGO, ticket).files_touched) == ["logo.svg"]
+    away = run(*WORK, *LOGO, HumanMessage("Back to the login page."), ticket)
+    assert list(away.files_touched) == ["logo.svg"]
 
 
 def test_the_first_task_given_takes_over_what_had_none():
