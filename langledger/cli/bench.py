@@ -77,7 +77,7 @@ def continuity(
     """Let each strategy live recorded sessions, and score each view after a compaction."""
     from langledger.evaluate.continuity import run_session
     from langledger.evaluate.journal import Journal
-    from langledger.evaluate.report import continuity_tables
+    from langledger.evaluate.report import continuity_tables, markdown
     from langledger.evaluate.samples import sessions_of
     from langledger.evaluate.strategies import available, chosen
 
@@ -105,7 +105,8 @@ def continuity(
         from langledger.evaluate.plots import draw_continuity
 
         draw_continuity(journal.records, plot)
-    _report(continuity_tables(journal.records), as_json=as_json)
+    tables = continuity_tables(journal.records)
+    _report([(t.title, markdown(t.columns, t.rows)) for t in tables], as_json=as_json)
 
 
 def exact(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,6 +30,10 @@ def ui(
         str | None,
         typer.Option(metavar="IN,OUT", help="What a million tokens cost, to tell a thread's cost."),
     ] = None,
+    bench: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Records of `bench continuity` to show as well."),
+    ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
@@ -53,6 +58,7 @@ def ui(
         price=Price(*_price(price)) if price is not None else None,
         data_dir=settings.data_dir if settings.database_url is None else None,
         schema=settings.db_schema,
+        bench=_readable(bench),
     )
 
     def ready(address: str) -> None:
@@ -63,6 +69,14 @@ def ui(
 
     with Ledger.from_settings(settings) as ledger:
         serve(ledger, port=port, options=options, ready=ready)
+
+
+def _readable(file: Path | None) -> Path | None:
+    if file is not None and not file.is_file():
+        raise ConfigurationError(
+            f"--bench {file} is no file; write one with `langledger bench continuity --out`"
+        )
+    return file
 
 
 def _price(text: str) -> tuple[float, float]:

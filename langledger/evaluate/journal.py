@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from langledger.errors import ConfigurationError
 
-__all__ = ["Journal", "Record"]
+__all__ = ["Journal", "Record", "read_records"]
 
 Record = dict[str, Any]
 
@@ -26,7 +26,15 @@ class Journal:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self.records: list[Record] = _read(path) if path is not None and path.exists() else []
+        self.records: list[Record] = []
+        if path is not None and path.exists():
+            self.records, whole = read_records(path)
+            if not whole:  # what a killed run left is made again
+                path.write_text(
+                    "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in self.records),
+                    encoding="utf-8",
+                    errors="backslashreplace",
+                )
         self._done = {_key(r["run"]) for r in self.records if r.get("kind") == "run"}
 
     def done(self, run: Mapping[str, Any]) -> bool:
@@ -56,29 +64,26 @@ class Journal:
             ) from error
 
 
-def _read(path: Path) -> list[Record]:
-    """Return the records of finished runs; a line that was cut off ends the file."""
+def read_records(path: Path) -> tuple[list[Record], bool]:
+    """Return the records of finished runs in a file, and whether it holds nothing else.
+
+    Raises:
+        ConfigurationError: It holds something else than a benchmark's records, or cannot be read.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}; name another --out") from error
-    lines = text.split("\n")
-    whole, rest = lines[:-1], lines[-1]
+        raise ConfigurationError(f"{path} cannot be read: {error}; name another file") from error
+    *whole, rest = text.split("\n")  # a line that was cut off ends the file
     try:
         records = _records(whole, rest)
     except ValueError as error:
         raise ConfigurationError(
-            f"{path} is no file of this benchmark: {error}; name another --out"
+            f"{path} is no file of this benchmark: {error}; name another file"
         ) from error
     closed = {_key(r["run"]) for r in records if r["kind"] == "run"}
     finished = [r for r in records if _key(r["run"]) in closed]
-    if rest or len(finished) != len(records):  # what a killed run left is made again
-        path.write_text(
-            "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in finished),
-            encoding="utf-8",
-            errors="backslashreplace",
-        )
-    return finished
+    return finished, not rest and len(finished) == len(records)
 
 
 def _records(whole: list[str], rest: str) -> list[Record]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from platform import machine, python_version, system
+from typing import NamedTuple
 
 from langledger.evaluate.journal import Record
 from langledger.evaluate.peers import installed
 from langledger.evaluate.scoring import PARTS
 from langledger.evaluate.strategies import RECORDED, STRATEGIES
 
-__all__ = ["continuity_tables", "markdown", "surroundings", "title_of"]
+__all__ = ["Table", "continuity_tables", "markdown", "strategies_in", "surroundings", "title_of"]
 
 _COLUMNS = (
     "", "events", "edited files marked", "next values", "with recall", "last action", "requests",
@@ -25,6 +26,14 @@ _COSTS = (
 _PACKAGES = ("langledger", "langchain", "langchain-core", "langgraph", "deepagents", "langmem")
 
 
+class Table(NamedTuple):
+    """A table; each row begins with what it is of."""
+
+    title: str
+    columns: Sequence[str]
+    rows: list[list[str]]
+
+
 def surroundings() -> dict[str, str]:
     """Return machine and versions, to be written beside figures."""
     names = {name: installed(name.replace("-", "_")) for name in _PACKAGES[1:]}
@@ -36,12 +45,12 @@ def surroundings() -> dict[str, str]:
     }
 
 
-def continuity_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """Return titled tables: scores and costs, for each window, threshold and kind of point."""
+def continuity_tables(records: Sequence[Record]) -> list[Table]:
+    """Return tables of scores and costs, for each window, threshold and kind of point."""
     groups = sorted(
         {(r["run"]["at"], r["run"]["window"], r["run"]["threshold"]) for r in records}, reverse=True
     )
-    tables: list[tuple[str, str]] = []
+    tables: list[Table] = []
     for group in groups:
         own = [
             r
@@ -54,10 +63,11 @@ def continuity_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
             if at == "recorded"
             else f"window {window:,} tokens, threshold {threshold:.0%}"
         )
-        tables.append((f"What a view still tells, {place}", _scores(own)))
+        tables.append(Table(f"What a view still tells, {place}", _COLUMNS, _scores(own)))
         if at != "recorded":
-            tables.append((f"What it costs, {place}", _costs(own)))
-    tables.append(("Continuity by task", _by_task(records)))
+            tables.append(Table(f"What it costs, {place}", _COSTS, _costs(own)))
+    kinds = sorted({r["task_type"] for r in records if r["kind"] == "event"})
+    tables.append(Table("Continuity by task", ("", *kinds), _by_task(records, kinds)))
     return tables
 
 
@@ -79,7 +89,7 @@ def strategies_in(records: Iterable[Record]) -> list[str]:
     return [name for name in (*STRATEGIES, RECORDED) if name in present]
 
 
-def _scores(records: Sequence[Record]) -> str:
+def _scores(records: Sequence[Record]) -> list[list[str]]:
     rows: list[list[str]] = []
     for strategy in strategies_in(records):
         events = _of(records, strategy, "event")
@@ -88,7 +98,7 @@ def _scores(records: Sequence[Record]) -> str:
             continue
         searched = strategy.startswith("langledger") and strategy != "langledger-state"
         rows.append([title_of(strategy), f"{len(events):,}", *_score_cells(events, searched)])
-    return markdown(_COLUMNS, rows)
+    return rows
 
 
 def _score_cells(events: Sequence[Record], searched: bool) -> list[str]:  # noqa: FBT001 - internal
@@ -110,7 +120,7 @@ def _score_cells(events: Sequence[Record], searched: bool) -> list[str]:  # noqa
     ]  # fmt: skip
 
 
-def _costs(records: Sequence[Record]) -> str:
+def _costs(records: Sequence[Record]) -> list[list[str]]:
     rows: list[list[str]] = []
     for strategy in strategies_in(records):
         runs = _of(records, strategy, "run")
@@ -127,16 +137,15 @@ def _costs(records: Sequence[Record]) -> str:
             f"{total('model_calls'):,}", f"{total('seconds_compacting'):.1f}",
             f"{total('seconds'):.0f}",
         ])  # fmt: skip
-    return markdown(_COSTS, rows)
+    return rows
 
 
-def _by_task(records: Sequence[Record]) -> str:
-    kinds = sorted({r["task_type"] for r in records if r["kind"] == "event"})
+def _by_task(records: Sequence[Record], kinds: Sequence[str]) -> list[list[str]]:
     rows: list[list[str]] = []
     for strategy in strategies_in(records):
         events = _of(records, strategy, "event")
         rows.append([title_of(strategy), *(_mean_of(events, kind) for kind in kinds)])
-    return markdown(("", *kinds), rows)
+    return rows
 
 
 def _mean_of(events: Sequence[Record], kind: str) -> str:

@@ -17,6 +17,7 @@ from langledger.ledger import Ledger
 from langledger.ui.desk import Desk, Options
 from langledger.ui.gate import Gate
 from langledger.ui.pages import (
+    bench,
     code,
     compactions,
     entries,
@@ -31,7 +32,10 @@ from langledger.ui.pages import (
 
 __all__ = ["PAGES", "build_app"]
 
-PAGES = (threads, timeline, entries, views, compactions, states, searches, code, forgetting, health)
+PAGES = (
+    threads, timeline, entries, views, compactions, states, searches, code, forgetting, health,
+    bench,
+)  # fmt: skip
 _STATIC = Path(__file__).parent / "static"
 
 

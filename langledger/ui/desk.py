@@ -37,12 +37,14 @@ class Options:
         price: For the cost of a thread; None: it is told in tokens.
         data_dir: Of the embedded server, where that is what the ledger uses.
         schema: Holds the ledger's tables.
+        bench: Records of `langledger bench continuity` to show beside the ledger.
     """
 
     write: bool = False
     price: Price | None = None
     data_dir: Path | None = None
     schema: str = "langledger"
+    bench: Path | None = None
 
 
 def _environment() -> Environment:
@@ -120,7 +122,13 @@ class Desk:
             **values: What it shows.
         """
         base: str = request.scope.get("root_path", "")
-        common = {"base": base, "write": self.options.write, "request": request, "here": None}
+        common = {
+            "base": base,
+            "write": self.options.write,
+            "measured": self.options.bench is not None,
+            "request": request,
+            "here": None,
+        }
         html = self._templates.get_template(f"{name}.html").render(**{**common, **values})
         return HTMLResponse(html, status_code=status)
 

@@ -37,7 +37,7 @@ def test_what_a_killed_run_left_is_dropped(tmp_path: Path) -> None:
 def test_another_kind_of_file_is_refused_and_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "notes.txt"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="name another --out"):
+    with pytest.raises(ConfigurationError, match="name another file"):
         Journal(path)
     assert path.read_text(encoding="utf-8") == text
 
