@@ -30,7 +30,7 @@ from typing import Any, cast
 
 import snowballstemmer
 
-__all__ = ["STOP", "Analysis", "analyse", "is_whole", "telling"]
+__all__ = ["STOP", "Analysis", "analyse", "is_whole", "telling", "without_asking"]
 
 _LONGEST = 120  # characters of a term; of a longer one its hash is kept
 # A run without spaces that is no sentence: names, paths, numbers, codes.
@@ -40,6 +40,15 @@ _CJK = re.compile(
     r"\U00020000-\U0003134f]+"
 )
 _PIECE = re.compile(r"[^\W_]+", re.UNICODE)
+# Ana's, don't: what is left of them alone would be words that say nothing.
+_CLIPPED = re.compile(r"(?<=[a-z])(?:n['\u2019]t|['\u2019](?:s|m|re|ve|ll|d))\b", re.IGNORECASE)
+# What asks, in a question: no answer has it.
+_ASKING = re.compile(
+    r"\bhow (?:many|much|long|often|far|old|come)\b"
+    r"|为什么|为何|什么|哪[个些里儿位种]?|怎么样?|怎样|如何|多少|多久|多长|多大|是谁|谁的?|请问|是否"
+    r"|几(?=[个位种次年月天岁])",
+    re.IGNORECASE,
+)
 # Acronym runs stay together: parseHTMLResponse is parse, HTML, Response.
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[A-Z]+\d*|\d+|[^\W\dA-Za-z_]+")
 _LINE = re.compile(r":\d+(?::\d+)?$")
@@ -82,7 +91,8 @@ def analyse(text: str) -> Analysis:
     counts: dict[str, int] = {}
     size = 0
     # Of a token that occurs often, as most in code do, the terms are made once.
-    for token, times in Counter(_COMPOUND.findall(unicodedata.normalize("NFKC", text))).items():
+    plain = _CLIPPED.sub(" ", unicodedata.normalize("NFKC", text))
+    for token, times in Counter(_COMPOUND.findall(plain)).items():
         for term in _terms(token):
             counts[term] = counts.get(term, 0) + times
             size += times if term[0] not in "=~" else 0
@@ -100,6 +110,12 @@ def telling(terms: Iterable[str]) -> list[str]:
     better = [pair for pair in pairs if _PARTICLES.isdisjoint(pair)] or pairs
     left_out = {*pairs}.difference(better) | set("".join(better))
     return [term for term in kept if term not in left_out]
+
+
+def without_asking(question: str) -> str:
+    """Return a question without the words that ask; as it is where it has no others."""
+    rest = _ASKING.sub(" ", question)
+    return rest if _PIECE.search(rest) else question
 
 
 def is_whole(term: str) -> bool:

@@ -1,7 +1,8 @@
 """Messages to units, the pieces that are found and given back.
 
 A unit is a paragraph, a code block or a stretch of lines of up to :data:`LONGEST` characters;
-short neighbours share one. A tool result's units begin with the call that it answers.
+short neighbours share one. A tool result's units begin with the call that it answers, those of a
+message with a name with that name.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ __all__ = [
 
 LONGEST = 1200  # characters; about 300 tokens
 _HEAD = 300  # characters of a call before its result
+_NAME = 80  # characters of who says something
 RECALLED = "langledger_recalled"
 """Key of ``additional_kwargs`` of a message that repeats what was recalled: it is not indexed."""
 _OPEN, _CLOSE = "<recalled-history>", "</recalled-history>"
@@ -65,13 +67,21 @@ def units_of(message: BaseMessage, heads: Mapping[str, str]) -> list[str]:
     """
     if message.additional_kwargs.get(RECALLED) or _is_repeated(message):
         return []
-    units = split(_storable(_REPEATED.sub("", _text(message))))
+    units = _named(message, split(_storable(_REPEATED.sub("", _text(message)))))
     for call in _calls(message):
         units = _with_call(units, split(_storable(call)))
     if isinstance(message, ToolMessage):
         head = heads.get(message.tool_call_id)
         return [f"{head}\n{unit}" for unit in units or [""]] if head else units
     return units
+
+
+def _named(message: BaseMessage, units: list[str]) -> list[str]:
+    """Put who says something before it: people ask what Ana said."""
+    name = " ".join(_storable(message.name or "").split())[:_NAME]
+    if not name or isinstance(message, ToolMessage):
+        return units
+    return [unit if unit.startswith(name) else f"{name}: {unit}" for unit in units]
 
 
 def _with_call(units: list[str], call: list[str]) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langledger.recall.analysis import analyse, is_whole, telling
+from langledger.recall.analysis import analyse, is_whole, telling, without_asking
 
 
 def terms(text: str) -> set[str]:
@@ -63,6 +63,22 @@ def test_full_width_letters_are_letters() -> None:
 
 def test_a_blob_does_not_become_a_thousand_terms() -> None:
     assert len(terms("QUJD" * 5000)) <= 2
+
+
+def test_a_clipped_word_leaves_no_letter() -> None:
+    assert terms("Ana's dog, I'm sure, didn't bark") == {"ana", "dog", "sure", "bark"}
+
+
+@pytest.mark.parametrize(
+    ("question", "rest"),
+    [
+        ("How many lengths?", {"length"}),
+        ("排云殿门票多少钱", {"排", "云", "殿", "门", "票", "钱", "排云", "云殿", "殿门", "门票"}),
+        ("什么", {"什么"}),
+    ],
+)
+def test_words_that_ask_are_not_searched(question: str, rest: set[str]) -> None:
+    assert terms(without_asking(question)) == rest
 
 
 def test_a_question_of_pairs_leaves_out_their_characters_and_particles() -> None:

@@ -29,6 +29,13 @@ def test_what_is_said_before_a_call_stands_with_it_however_long_it_is() -> None:
     assert all(len(unit) <= LONGEST for unit in units_of(asked, {}))
 
 
+def test_a_message_with_a_name_begins_with_it() -> None:
+    assert units_of(HumanMessage("I moved.", name="Ana"), {}) == ["Ana: I moved."]
+    assert units_of(HumanMessage("Ana: I moved.", name="Ana"), {}) == ["Ana: I moved."]
+    call = AIMessage("", name="worker", tool_calls=[CALL])
+    assert units_of(call, {}) == ["bash command: pytest -x tests/test_login.py"]
+
+
 def test_an_empty_result_is_found_by_its_call() -> None:
     asked = AIMessage("", tool_calls=[CALL])
     assert units_of(ToolMessage("", tool_call_id="c1"), call_heads([asked])) != []
