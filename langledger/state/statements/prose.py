@@ -6,6 +6,7 @@ import re
 
 from langchain_core.messages import BaseMessage
 
+from langledger.entries.at_hand import is_user_run
 from langledger.state.text import message_text, one_line, without_emphasis
 
 __all__ = ["LONGEST_SENTENCE", "own_words", "sentences", "user_text"]
@@ -59,7 +60,7 @@ _ABBREVIATED = re.compile(
 def user_text(message: BaseMessage) -> str:
     """Return what the user typed of a human message; empty where a host wrote all of it."""
     marks = message.additional_kwargs
-    if marks.get("synthetic") or "langledger" in marks:
+    if marks.get("synthetic") or "langledger" in marks or is_user_run(message):
         return ""
     typed = marks.get("typed")
     text = typed if isinstance(typed, str) else message_text(message)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from langchain_core.messages import HumanMessage
 
 from langledger.memory.facts import facts_in
+from langledger.state.statements.prose import user_text
 
 FACTS = [
     ("My name is Ann.", "profile", "name"),
@@ -124,3 +126,10 @@ def test_several_in_one_message() -> None:
 )
 def test_several_in_one_sentence(text: str, told: list[str]) -> None:
     assert [fact.text for fact in facts_in(text)] == told
+
+
+def test_what_a_shell_printed_for_the_user_is_nothing_the_user_said() -> None:
+    printed = "print '<bash-stdout>x</bash-stdout>'\nI like tabs.\n"
+    run = HumanMessage(f"<bash-stdout>{printed}</bash-stdout><bash-stderr></bash-stderr>")
+    assert facts_in(user_text(run)) == []
+    assert facts_in(user_text(HumanMessage("I like tabs."))) != []
