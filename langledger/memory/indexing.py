@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, LiteralString, cast
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, LiteralString, TypeVar, cast
 from uuid import UUID
 
 from langchain_core.embeddings import Embeddings
@@ -20,14 +20,19 @@ from langledger.errors import ConfigurationError, EmbeddingError
 from langledger.operations import Operation, call
 from langledger.recall.analysis import analyse
 from langledger.recall.embeddings import usable
+from langledger.recall.patience import Patience
 from langledger.recall.units import split
 
 __all__ = ["Indexing", "Unit", "query_terms"]
 
 logger = logging.getLogger("langledger.memory")
 
+T = TypeVar("T")
+
 _MOST_VECTORS = 64  # of one item; the rest of a very long one is found by its words
 _MOST_TERMS = 64  # of a question
+_WAIT = 15.0  # seconds for a question, and for texts to begin with
+_WAIT_EACH = 2.0  # more for each text: a model on a busy processor takes one
 _LONGEST_QUESTION = 2000  # characters that are embedded
 _EMBED = (
     "embed must be LangChain Embeddings, a function of texts, or a name such as "
@@ -72,6 +77,7 @@ class Indexing:
         fields: Paths of the texts in an item's value.
         distance: ``cosine``, ``l2`` or ``inner_product``.
         clean: Takes secrets out of a text.
+        patience: Asks the model, and waits only so long.
     """
 
     embeddings: Embeddings | None = None
@@ -80,6 +86,7 @@ class Indexing:
     fields: Sequence[str] = (_WHOLE,)
     distance: str = "cosine"
     clean: Callable[[str], str] = str
+    patience: Patience = field(default_factory=lambda: Patience(""), compare=False)
 
     @classmethod
     def of(
@@ -118,6 +125,7 @@ class Indexing:
             fields=_fields(given.get("fields")),
             distance=distance,
             clean=clean,
+            patience=Patience(_name(embed) if embed is not None else ""),
         )
 
     def units(self, item_id: UUID, op: PutOp) -> list[Unit]:
@@ -140,7 +148,7 @@ class Indexing:
         if model is None or not chosen:
             return
         try:
-            vectors = yield from _asked(model, [unit.text for unit in chosen])
+            vectors = yield from self._vectors(model, [unit.text for unit in chosen])
         except Exception as error:  # noqa: BLE001 - any provider's; the items must be kept
             _warn_of_kept(len(chosen), error)
             return
@@ -160,8 +168,10 @@ class Indexing:
             return None
         text = storable(query[:_LONGEST_QUESTION])
         try:
-            vector = yield from call(
-                lambda: model.embed_query(text), lambda: model.aembed_query(text)
+            vector = yield from self._asked(
+                lambda: model.embed_query(text),
+                _own(model, "aembed_query") and (lambda: model.aembed_query(text)),
+                _WAIT,
             )
             return self._checked(vector)
         except ConfigurationError:
@@ -189,6 +199,29 @@ class Indexing:
             self.model,
         )
 
+    def _vectors(self, model: Embeddings, texts: list[str]) -> Operation[Sequence[Sequence[float]]]:
+        found = yield from self._asked(
+            lambda: model.embed_documents(texts),
+            _own(model, "aembed_documents") and (lambda: model.aembed_documents(texts)),
+            _WAIT + _WAIT_EACH * len(texts),
+        )
+        vectors = list(found)  # some give an iterator
+        if len(vectors) != len(texts):
+            raise EmbeddingError(f"the model gave {len(vectors)} vectors for {len(texts)} texts")
+        return vectors
+
+    def _asked(
+        self,
+        function: Callable[[], T],
+        coroutine: Callable[[], Awaitable[T]] | Literal[False],
+        seconds: float,
+    ) -> Operation[T]:
+        patience = self.patience
+        return call(
+            lambda: patience.call(function, seconds),
+            (lambda: patience.acall(coroutine, seconds)) if coroutine else None,
+        )
+
     def _checked(self, vector: Sequence[float]) -> HalfVector:
         vector = usable(vector)
         if self.dims is not None and len(vector) != self.dims:
@@ -199,14 +232,9 @@ class Indexing:
         return HalfVector(vector)
 
 
-def _asked(model: Embeddings, texts: list[str]) -> Operation[Sequence[Sequence[float]]]:
-    found = yield from call(
-        lambda: model.embed_documents(texts), lambda: model.aembed_documents(texts)
-    )
-    vectors = list(found)  # some give an iterator
-    if len(vectors) != len(texts):
-        raise EmbeddingError(f"the model gave {len(vectors)} vectors for {len(texts)} texts")
-    return vectors
+def _own(model: Embeddings, method: str) -> bool:
+    """Tell whether a model awaits by itself; LangChain's own way is to block in a thread."""
+    return getattr(type(model), method, None) is not getattr(Embeddings, method)
 
 
 def _warn_of_kept(texts: int, error: Exception) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextvars import copy_context
 from typing import TypeVar
@@ -45,10 +46,7 @@ class Patience:
         Raises:
             EmbeddingError: It gave no answer in time, or is not called for now because of that.
         """
-        if time.monotonic() < self._silent_until:
-            raise EmbeddingError(
-                f"{self._name} did not answer lately; it is asked again within {_SILENCE:g} s"
-            )
+        self._check()
         future: Future[T] = Future()
         # A daemon: one that never answers must not keep the process from ending.
         thread = threading.Thread(
@@ -63,8 +61,25 @@ class Patience:
         try:
             return future.result(seconds)
         except TimeoutError:
-            self._silent_until = time.monotonic() + _SILENCE
-            raise EmbeddingError(f"no answer from {self._name} in {seconds:g} s") from None
+            raise self._silenced(seconds) from None
+
+    async def acall(self, function: Callable[[], Awaitable[T]], seconds: float) -> T:
+        """Return what a coroutine does; it is cancelled where it takes longer. As :meth:`call`."""
+        self._check()
+        try:
+            return await asyncio.wait_for(function(), seconds)
+        except TimeoutError:
+            raise self._silenced(seconds) from None
+
+    def _check(self) -> None:
+        if time.monotonic() < self._silent_until:
+            raise EmbeddingError(
+                f"{self._name} did not answer lately; it is asked again within {_SILENCE:g} s"
+            )
+
+    def _silenced(self, seconds: float) -> EmbeddingError:
+        self._silent_until = time.monotonic() + _SILENCE
+        return EmbeddingError(f"no answer from {self._name} in {seconds:g} s")
 
     def close(self) -> None:
         """Wait a second in all for calls under way; one that hangs on is left behind."""
