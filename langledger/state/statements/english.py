@@ -286,7 +286,8 @@ ENGLISH = Grammar(
         r"|in this (?:repo|project|codebase|file)"
         r"|for (?:this|the) (?:repo|project|task|feature|pr)|you should|i want you to"
         r"|i need you to|i'd like you to"
-        r"|could you please|can you please|i think (?=we should|you should)"
+        r"|could you please|can you please|i think(?= we (?:should|need to)| you should)"
+        r"|(?:the |my )?idea is(?: that)?"
         r"|important note|critical|warning)"
         r"(?:\s*[,.:!;—–-]+\s*|\s+)"
     ),

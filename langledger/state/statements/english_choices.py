@@ -123,9 +123,10 @@ BARE = (
         "decision",
         r"(?!(?:it|that|this|they|everything|we|you|i|he|she|there)\b)(?:the |all |our )?[\w./`-]+"
         r"(?: [\w./`-]+){0,4} (?:should|must|needs? to|has to|have to) (?:live|move|go|sit|stay"
-        r"|belong|be (?:in|under|called|named|moved|renamed)|take precedence|default to)\s+"
+        r"|belong|be (?:in|under|called|named|moved|renamed)|take precedence|default to|match"
+        r"|mirror|override)\s+"
         r"(?!(?:well|fine|away|now|smoothly|wrong|through|home|there)\b)"
-        r"(?!.*\b(?:but|already|by now)\b)\S.{2,}",
+        r"(?!.*\b(?:but (?:it|they|is|isn|does|do|was|were|there|i)|already|by now)\b)\S.{2,}",
         0.7,
     ),
     Rule(
@@ -175,7 +176,28 @@ DECISIONS = (
     ),
     Rule("decision", r"(?:final )?decision\s*:\s*\S.{4,}", 0.95),
     Rule(
-        "decision", r"(?:i|we) want (?:this|it|the \w+) to (?:be|use|stay|live|remain)\b.{3,}", 0.7
+        "decision",
+        r"(?:i|we) want (?:this|it|the [\w-]+(?: [\w-]+){0,3}) to (?:be|use|stay|live"
+        r"|remain)\b.{3,}",
+        0.7,
+    ),
+    Rule(
+        "decision",
+        r"let'?s do (?:it|this|that|these|those) (?:in|with|as|via|by|using|without|only|later"
+        r"|after|before|on|next|separately)\b\s*\S?.*",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        r"let'?s (?:just|only|simply) (?!see\b|check\b|look\b)[^?]{4,}\bfor now\b.*",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        r"we (?:should|need to|must|have to) (?:only |also |always )*(?:rename|pass|return|store"
+        r"|keep|drop|replace|split|inline|expose|treat|default|require|separate|reject|use)\s+"
+        rf"(?!{_VAGUE})(?!(?:going|up|in mind|an eye|track)\b)\S.{{4,}}",
+        0.7,
     ),
     Rule("decision", r"(?:the )?\w+ (?:it|one|version|name) (?:shall|will) be\s+\S", 0.7),
 )

@@ -19,10 +19,13 @@ _HEAD = 6_000
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _TAGGED = re.compile(r"<([A-Za-z][\w-]*)(?: [^<>\n]*)?>.*?</\1>", re.DOTALL)
 _QUOTED = re.compile(r"^\s*(?:>|\||[│┃█⋮]|\$ |>>> |\+\+? |-- |diff --git|@@ |\d+[:|→]\s)")
+# A keyword alone makes no code: "let's use tabs", "class names must be short" are prose.
 _CODE = re.compile(
-    r"[{};]\s*$|^\s*(?:def|class|import|from \S+ import|function|const|let|var|return|#include|if"
-    r" \(|for \(|//|/\*|\*/|#!|<\w+|</)(?=\W|\Z)|^\s*[\w.]+\([^)]*\)\s*$|^\s*[\w.\"'-]+\s*[:=]\s*"
-    r"[\[{\"'\d]|=>|::|\b\w+\(\w*\)\s*[.{]"
+    r"[{};]\s*$|^\s*(?:(?:def|class|function)\s+\w+\s*[(:{]|from \S+ import\b"
+    r"|(?:async|export) (?:default|function|const|class|def|let|type|interface|with|for)\b"
+    r"|import (?:[\w.*{]+(?:[,;]|\s*$| as | from )|[\"'{(])|(?:const|let|var) [\w{\[][^.!?]*="
+    r"|return(?:\s*$| [\w.]+[\[(]| \S+\s*$)|#include|if \(|for \(|//|/\*|\*/|#!|<\w+(?=\W|\Z)|</)"
+    r"|^\s*[\w.]+\([^)]*\)\s*$|^\s*[\w.\"'-]+\s*[:=]\s*[\[{\"'\d]|=>|::|\b\w+\(\w*\)\s*[.{]"
 )
 _LOG = re.compile(
     r"^\s*(?:\[?\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[?(?:error|warn(?:ing)?|info|debug|trace|fatal)\b"
@@ -35,6 +38,7 @@ _LOG = re.compile(
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6}|[（(]?[一二三四五六七八九十]+[、）)])\s*")
 _END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*“「『《]|[^\W_])"
+    r"|(?<=[a-z]\.\.\.)(?=[a-z])"
     r"|(?:(?<=[。！？；!?])|(?<=[a-z]\.))\s*(?=[\u3400-\u9fff])|(?<=[。！？；])\s*"
 )
 # A command of a host whose prompt frames what the user typed, as Spec Kit's do.

@@ -12,7 +12,7 @@ MAX_WHAT = 280
 MAX_WHY = 200
 
 _WHY = re.compile(
-    r"[\s,;:—–-]+(?:because|since (?!yesterday|last|the last|then|\d)|so that"
+    r"(?<!\bjust)(?<!\bnot)[\s,;:—–-]+(?:because|since (?!yesterday|last|the last|then|\d)|so that"
     r"|so (?=(?:we|it|they)\b)|otherwise|in order to|to avoid|as (?=(?:we|it|this|that|they)\b)"
     r"|due to|the reason (?:is|being)|reason:)\s*"
     r"|[，,；;。\s]*(?:因为|由于|以免|避免|否则|原因是|为了|这样(?:可以|才|就))",

@@ -28,6 +28,12 @@ SAID = [
         "Let's use Postgres",
         "we already run it.",
     ),
+    ("let's use Redis since we run it", "decisions", "let's use Redis", "we run it"),
+    ("function names must always be snake_case.", "conventions", None, ""),
+    ("let's do it in 91 - I want to merge 90 now", "decisions", None, ""),
+    ("I think we need to pass the key to the hooks.", "decisions", None, ""),
+    ("The example should match the template.", "decisions", None, ""),
+    ("I want the small example to use the google provider.", "decisions", None, ""),
     ("I've decided to drop Python 3.9.", "decisions", "I've decided to drop Python 3.9.", ""),
     (
         "Because it is faster, we'll go with uvloop.",
