@@ -43,6 +43,17 @@ _OPEN = re.compile(
     r"(?=.*(?:\b(?:more|can|could|would|might|not)\b|n['’]t\b))",
     re.IGNORECASE,
 )
+# Asked of somebody's life, not of the work: the answer decides nothing.
+_PERSONAL = re.compile(
+    r"\b(?:how (?:was|is|are|were) (?:your|you)|do you (?:like|enjoy|know)|you (?:like|enjoy|feel)"
+    r"|(?:have|did|were|do) you (?:\w+ )?(?:travel\w*|visit\w*|been|seen|watch\w*|eat|eaten"
+    r"|attend\w*|hear|feel\w*|cook\w*|listen\w*)|your (?:day|friends?|mood|hobb\w+|weekend|favou?rite)|(?:did"
+    r"|do) you (?:have|do) (?:for|today|yesterday|on))\b"
+    r"|[你您](?:们)?(?:今天|最近|平时|平常|通常|一般)?(?!.*(?:方案|数据库|接口|端口|版本|选|改|用哪))(?:觉得"
+    r"|感觉|最|平时|通常|最近|去|看|知道|喜欢|有什么|有一些|穿|想过|打算|计划|还|今天|叫|可以叫|可以告诉|都"
+    r"|的老师|是想)|知道.*吗|为什么要学|喜欢.*(?:吗|呢)[？?]",
+    re.IGNORECASE,
+)
 _ADDRESSES = re.compile(
     r"\b(?:you\w*|we|us|our|i|me|my|which|should|shall|must|or)\b", re.IGNORECASE
 )
@@ -148,6 +159,8 @@ def _answer(
     if closing is None:
         return False
     book.take([closing])
+    if _PERSONAL.search(question.what) or text.rstrip().endswith(("?", "？")):
+        return False
     chooses = _CHOOSES.match(text) is not None
     brief = len(text) <= _BRIEF and about(question.what, text) >= _ABOUT
     if decided or not (chooses or brief):

@@ -132,7 +132,7 @@ BARE = (
     Rule(
         "convention",
         r"i (?:meant|said) (?!(?:to|that|i|it|you|we|no|yes|nothing|something|so|what|if|hi|hello"
-        r"|before|earlier|well|every\w*)\b)\S.{2,}",
+        r"|before|earlier|well|every\w*|using|this|the (?:link|above|following))\b)\S.{2,}",
         0.75,
     ),
 )

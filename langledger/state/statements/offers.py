@@ -171,6 +171,8 @@ def _options(text: str) -> tuple[tuple[str, str], ...]:
         found[label] = one_line(option["text"].replace("**", "").strip(" |"), _MAX_OPTION)
         if len(found) > 1:
             listed, after = found, []
+    if any(text.endswith(("?", "？")) for text in listed.values()):
+        return ()  # questions, to be answered one by one
     asked = _TO_CHOOSE.search("\n".join(after)) is not None
     return tuple(listed.items())[:_MAX_OPTIONS] if asked else ()
 

@@ -102,6 +102,19 @@ def test_a_question_left_open_is_closed_by_its_answer_and_becomes_a_decision():
     assert decision.sources == (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("asked", "reply"),
+    [
+        ("What kind of movies do you like?", "I like the movies of Wong Kar-wai."),
+        ("How was your day at the office?", "My day was fine."),
+        ("你最近去哪里旅游了呢？", "我最近去厦门旅游了。"),
+        ("Which database should the queue use?", "which database is faster?"),
+    ],
+)
+def test_what_is_told_of_a_life_decides_nothing(asked: str, reply: str):
+    assert run(HumanMessage("Hello."), AIMessage(asked), HumanMessage(reply)).decisions == []
+
+
 def test_a_question_nobody_takes_up_is_no_longer_open_after_a_while():
     asked = AIMessage("Which retention period should old backups have?")
     others = [
