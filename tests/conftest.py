@@ -4,6 +4,8 @@ The server is the one of ``LANGLEDGER_TEST_DSN`` (a role that may create databas
 the embedded one in a temporary folder. Each test gets a database of its own, cloned from
 a template that was migrated once.
 
+With ``LANGLEDGER_TEST_PARTITIONS``, a number, their large tables are made of so many partitions.
+
 With ``LANGLEDGER_TEST_CITUS_DSN``, a database of a Citus coordinator to which workers were
 added, these are databases of that cluster, distributed once and emptied for each test.
 """
@@ -25,10 +27,12 @@ from psycopg.sql import SQL, Identifier
 from langledger.database import AsyncDatabase, Database
 from langledger.database.connection import connect
 from langledger.database.embedded import EmbeddedServer
+from langledger.database.partition import partition
 from tests.support import cluster
 
 ROOT = Path(__file__).resolve().parent.parent
 CITUS = os.environ.get("LANGLEDGER_TEST_CITUS_DSN")
+PARTITIONS = os.environ.get("LANGLEDGER_TEST_PARTITIONS")
 
 # Loading a tokeniser takes longer than an example may; CI must not fail on luck.
 settings.register_profile("langledger", deadline=None, derandomize="CI" in os.environ)
@@ -68,6 +72,8 @@ def template(server_dsn: str) -> Iterator[str]:
     """A database that is migrated to head, to be cloned."""
     with _new_database(server_dsn) as name:
         dsn = make_conninfo(server_dsn, dbname=name)
+        if PARTITIONS:
+            partition(dsn, partitions=int(PARTITIONS))
         Database(dsn).setup()
         yield name
 

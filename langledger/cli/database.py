@@ -111,6 +111,38 @@ def role(
         progress("it has no password yet: set one with psql's \\password")
 
 
+@db.command("partition")
+def make_partitions(
+    partitions: Annotated[
+        int, typer.Option(min=2, max=1024, help="To make each large table of; they stay as many.")
+    ] = 16,
+    dsn: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Make the large tables of hash partitions by tenant, and show what each statement touches."""
+    from dataclasses import asdict
+
+    from langledger.database.partition import partition
+    from langledger.database.partition_proof import touched
+
+    with opened_server(dsn, data_dir) as target:
+        schema = target.settings.db_schema
+        found = partition(target.dsn, schema=schema, partitions=partitions)
+        proof = touched(target.dsn, schema=schema)
+    if as_json:
+        print_json({**asdict(found), "statements": [asdict(one) for one in proof]})
+        return
+    done = f"made now, {found.moved:,} rows moved" if found.made else "they were before"
+    echo(f"{', '.join(found.tables)} are made of {found.partitions} partitions each ({done})")
+    asking = [one for one in proof if one.most]
+    on_one = sum(one.most == 1 for one in asking)
+    echo(f"{on_one} of {len(asking)} statements on them touch one partition; the others:")
+    for one in asking:
+        if one.most > 1:
+            echo(f"{one.most:>6}  {one.name}")
+
+
 @db.command()
 def distribute(
     shards: Annotated[

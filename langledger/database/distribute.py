@@ -22,6 +22,7 @@ from langledger.arguments import check_whole
 from langledger.database import connection as connections
 from langledger.database.failures import translated
 from langledger.database.migrate import status
+from langledger.database.partitions import partitions_of
 from langledger.database.queries import Renderer, load_queries
 from langledger.errors import DatabaseError, NotSetUpError
 
@@ -112,6 +113,11 @@ class _Cluster:
 
     def check(self) -> int:
         """Return how many nodes may hold shards."""
+        if partitions_of(self._connection, self._schema):
+            raise DatabaseError(
+                "these tables are made of partitions (`langledger db partition`), and Citus splits "
+                "by tenant itself: load a dump of the data into a schema without partitions"
+            )
         if not self._run("extension"):
             raise DatabaseError(
                 "this database has no Citus: add citus to shared_preload_libraries on every node, "

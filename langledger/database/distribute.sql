@@ -18,7 +18,7 @@ WHERE contype = 'f' AND conrelid = format('%%I.%%I', %(schema)s::text, %(table)s
 SELECT c.oid::regclass::text AS name
 FROM pg_class c
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped
-WHERE c.relnamespace = %(schema)s::text::regnamespace AND c.relkind IN ('r', 'p')
+WHERE c.relnamespace = quote_ident(%(schema)s::text)::regnamespace AND c.relkind IN ('r', 'p')
   AND NOT c.relispartition
   AND c.oid NOT IN (SELECT logicalrelid FROM pg_dist_partition WHERE partmethod = 'h')
   AND NOT EXISTS (SELECT FROM pg_constraint f
@@ -35,7 +35,7 @@ SELECT create_distributed_table(%(table)s::text::regclass, 'tenant', colocate_wi
 -- name: distributed
 SELECT c.oid::regclass::text AS name
 FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
-WHERE c.relnamespace = %(schema)s::text::regnamespace AND p.partmethod = 'h'
+WHERE c.relnamespace = quote_ident(%(schema)s::text)::regnamespace AND p.partmethod = 'h'
 ORDER BY c.relname
 
 -- name: shards
@@ -51,7 +51,7 @@ SELECT p.oid::regprocedure::text AS function,
         WHERE t.oid = format('%%I.thread', %(schema)s::text)::regclass) AS colocated
 FROM pg_proc p
 JOIN pg_language l ON l.oid = p.prolang
-WHERE p.pronamespace = %(schema)s::text::regnamespace AND p.prorettype <> 'trigger'::regtype
+WHERE p.pronamespace = quote_ident(%(schema)s::text)::regnamespace AND p.prorettype <> 'trigger'::regtype
   AND ('p_tenant' = ANY (p.proargnames) OR l.lanname = 'sql')
   AND p.prosrc NOT LIKE '%%CREATE INDEX%%'
   AND p.oid NOT IN (SELECT o.objid FROM pg_catalog.pg_dist_object o
@@ -70,5 +70,5 @@ SELECT CASE WHEN %(argument)s::text IS NULL
 SELECT p.oid::regproc::text AS name
 FROM pg_proc p JOIN pg_catalog.pg_dist_object o
   ON o.classid = 'pg_proc'::regclass AND o.objid = p.oid AND o.force_delegation
-WHERE p.pronamespace = %(schema)s::text::regnamespace
+WHERE p.pronamespace = quote_ident(%(schema)s::text)::regnamespace
 ORDER BY p.proname

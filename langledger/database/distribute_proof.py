@@ -16,7 +16,7 @@ from langledger.database.queries import Renderer
 if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
     from langledger.operations import Row
 
-__all__ = ["Plan", "Where", "plans"]
+__all__ = ["Plan", "Where", "explained", "plans"]
 
 Where: TypeAlias = Literal["shard", "steps", "coordinator", "all shards", "refused"]
 
@@ -72,16 +72,21 @@ def plans(dsn: str, *, schema: str = "langledger") -> list[Plan]:
 
 
 def _plan(connection: psycopg.Connection[Row], name: str, sql: str) -> Plan:
-    text, names = numbered(sql)
     try:
-        filled = _with_samples(connection, text, names)
-        explain = cast("LiteralString", f"EXPLAIN (FORMAT JSON, COSTS off) {filled}")
-        (row,) = connection.execute(explain).fetchall()
+        nodes = explained(connection, sql)
     except psycopg.Error as error:
         reason = error.diag.message_primary or str(error)
         return Plan(name=name, where="refused", tasks=0, reason=reason)
-    nodes = list(_nodes(row["QUERY PLAN"]))
     return Plan(name=name, where=_where(nodes), tasks=sum(_tasks(nodes)))
+
+
+def explained(connection: psycopg.Connection[Row], sql: str) -> list[Mapping[str, Any]]:
+    """Return the nodes of the plan of a statement, with a constant tenant in it; it is not run."""
+    text, names = numbered(sql)
+    filled = _with_samples(connection, text, names)
+    explain = cast("LiteralString", f"EXPLAIN (FORMAT JSON, COSTS off) {filled}")
+    (row,) = connection.execute(explain).fetchall()
+    return list(_nodes(row["QUERY PLAN"]))
 
 
 def _where(nodes: Sequence[Mapping[str, Any]]) -> Where:

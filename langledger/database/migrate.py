@@ -25,12 +25,21 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from langledger.database import connection as connections
 from langledger.database.failures import translate
+from langledger.database.partitions import in_partitions, partitions_of
 from langledger.errors import DatabaseUnavailableError, MigrationError, SchemaTooNewError
 
 if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
     from langledger.operations import Row
 
-__all__ = ["Migration", "Status", "load_migrations", "migrate", "status"]
+__all__ = [
+    "Migration",
+    "Status",
+    "apply_missing",
+    "changing",
+    "load_migrations",
+    "migrate",
+    "status",
+]
 
 _WORKS_WITH = re.compile(r"^-- works with: (\d+)$", re.MULTILINE)
 _FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
@@ -146,13 +155,33 @@ def migrate(
         with _reading(schema):
             if not _missing(connection, schema, known):
                 return []
-        with _changing(), connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-            missing = _missing(connection, schema, known)
-            if missing:
-                _prepare(connection, schema)
-            for migration in missing:
-                _apply(connection, schema, migration)
+        with changing(), connection.transaction():
+            return apply_missing(connection, schema, known)
+
+
+def apply_missing(
+    connection: psycopg.Connection[Row],
+    schema: str,
+    known: Sequence[Migration],
+    *,
+    partitions: int | None = None,
+) -> list[Migration]:
+    """Apply what is missing, in the transaction of a connection; return what that was, in order.
+
+    Args:
+        connection: In a transaction; others who call this wait until its end.
+        schema: Holds the tables.
+        known: All migrations.
+        partitions: To make each large table of; default: as many as the schema has.
+    """
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    missing = _missing(connection, schema, known)
+    if missing:
+        _prepare(connection, schema)
+    if partitions is None:
+        partitions = partitions_of(connection, schema)
+    for migration in missing:
+        _apply(connection, schema, migration, partitions)
     return missing
 
 
@@ -246,9 +275,11 @@ def _extension_schema(connection: psycopg.Connection[Row]) -> str:
     return "public" if row is None else str(row["name"])
 
 
-def _apply(connection: psycopg.Connection[Row], schema: str, migration: Migration) -> None:
+def _apply(
+    connection: psycopg.Connection[Row], schema: str, migration: Migration, partitions: int
+) -> None:
     try:
-        connection.execute(cast("LiteralString", migration.sql))
+        connection.execute(cast("LiteralString", in_partitions(migration.sql, partitions)))
     except psycopg.Error as error:
         if error.sqlstate == _PRIVILEGE or connection.closed:
             raise
@@ -278,7 +309,13 @@ def _reading(schema: str) -> Generator[None]:
 
 
 @contextmanager
-def _changing() -> Generator[None]:
+def changing() -> Generator[None]:
+    """Raise what goes wrong in changing a schema as what it means for who asked for it.
+
+    Raises:
+        MigrationError: For any error of the server's.
+        DatabaseUnavailableError: It went away.
+    """
     try:
         yield
     except psycopg.Error as error:

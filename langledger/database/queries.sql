@@ -25,6 +25,7 @@ SELECT extract(epoch FROM clock_timestamp())::float8 AS clock,
              ORDER BY 1) AS half_built,
        ARRAY(SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
              WHERE n.nspname = %(schema)s AND c.relkind IN ('r', 'p') AND c.relname <> 'migration'
+               AND NOT c.relispartition
                AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))
              ORDER BY 1) AS forbidden
 

@@ -114,11 +114,21 @@ WHERE tenant = %(tenant)s AND (%(spaces)s::uuid[] IS NULL OR space = ANY(%(space
 
 -- name: common_terms
 -- How frequent the frequent terms are, as the last ANALYZE saw it.
-SELECT e.term, e.frequency
-FROM pg_stats s,
+-- Of a table in partitions, each of these has its own statistics, and counts by its rows.
+WITH part AS (
+    SELECT c.oid, greatest(c.reltuples, 0) / nullif(sum(greatest(c.reltuples, 0)) OVER (), 0) AS share
+    FROM pg_class c
+    WHERE c.oid = '{schema}.recall_unit'::regclass AND c.relkind = 'r'
+       OR c.oid IN (SELECT i.inhrelid FROM pg_inherits i
+                    WHERE i.inhparent = '{schema}.recall_unit'::regclass)
+)
+SELECT e.term, sum(e.frequency * part.share) AS frequency
+FROM part
+JOIN pg_stats s ON format('%%I.%%I', s.schemaname, s.tablename)::regclass = part.oid AND s.attname = 'terms',
      unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs[1:cardinality(s.most_common_elems::text::text[])])
      AS e (term, frequency)
-WHERE format('%%I.%%I', s.schemaname, s.tablename)::regclass = '{schema}.recall_unit'::regclass AND s.attname = 'terms'
+WHERE part.share > 0
+GROUP BY e.term
 
 -- name: touch
 INSERT INTO {schema}.recall_use AS r (tenant, space, ref, part, times, last_at)
@@ -209,7 +219,8 @@ SELECT {schema}.recall_build_index(%(tenant)s, %(model)s, %(dimensions)s, %(name
 -- name: has_index
 SELECT count(*) AS n
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-WHERE i.indrelid = '{schema}.recall_vector'::regclass AND c.relname = %(name)s AND i.indisvalid
+WHERE c.relnamespace = (SELECT t.relnamespace FROM pg_class t WHERE t.oid = '{schema}.recall_vector'::regclass)
+  AND c.relname = %(name)s AND i.indisvalid
 
 -- name: search
 -- Candidates of the three arms with the raw numbers of each; langledger.recall.scoring ranks them.

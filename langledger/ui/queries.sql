@@ -159,8 +159,14 @@ WHERE u.tenant = %(tenant)s AND u.space = %(thread_key)s AND u.ref = %(ref)s
 ORDER BY u.part
 
 -- name: tables
-SELECT c.relname AS name, c.reltuples::bigint AS rows, pg_total_relation_size(c.oid) AS bytes
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+-- A table in partitions is as large as these together.
+SELECT c.relname AS name,
+       coalesce(sum(p.reltuples) FILTER (WHERE p.relkind = 'r' AND p.reltuples >= 0), -1)::bigint AS rows,
+       sum(pg_total_relation_size(p.oid))::bigint AS bytes
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_class p ON p.oid = c.oid OR p.oid IN (SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = c.oid)
 WHERE n.oid = (SELECT relnamespace FROM pg_class WHERE oid = '{schema}.thread'::regclass)
   AND c.relkind IN ('r', 'p') AND c.relispartition IS FALSE
+GROUP BY c.relname
 ORDER BY bytes DESC
