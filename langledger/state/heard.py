@@ -47,8 +47,8 @@ _OPEN = re.compile(
 _PERSONAL = re.compile(
     r"\b(?:how (?:was|is|are|were) (?:your|you)|do you (?:like|enjoy|know)|you (?:like|enjoy|feel)"
     r"|(?:have|did|were|do) you (?:\w+ )?(?:travel\w*|visit\w*|been|seen|watch\w*|eat|eaten"
-    r"|attend\w*|hear|feel\w*|cook\w*|listen\w*)|your (?:day|friends?|mood|hobb\w+|weekend|favou?rite)|(?:did"
-    r"|do) you (?:have|do) (?:for|today|yesterday|on))\b"
+    r"|attend\w*|hear|feel\w*|cook\w*|listen\w*)|your (?:day|friends?|mood|hobb\w+|weekend"
+    r"|favou?rite)|(?:did|do) you (?:have|do) (?:for|today|yesterday|on))\b"
     r"|[你您](?:们)?(?:今天|最近|平时|平常|通常|一般)?(?!.*(?:方案|数据库|接口|端口|版本|选|改|用哪))(?:觉得"
     r"|感觉|最|平时|通常|最近|去|看|知道|喜欢|有什么|有一些|穿|想过|打算|计划|还|今天|叫|可以叫|可以告诉|都"
     r"|的老师|是想)|知道.*吗|为什么要学|喜欢.*(?:吗|呢)[？?]",
