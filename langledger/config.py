@@ -46,6 +46,8 @@ class Settings(BaseSettings):
         pool_size: Most connections open at once.
         replica: DSN of a read replica of that server, for what may lag; unset: there is none.
         replica_lag: Most seconds that the replica may be behind.
+        encryption_keys: Keys that content is encrypted with, ``id:base64``, the newest first, by
+            commas; unset: it is stored in clear.
         outage_buffer: Most messages that wait in memory while the database is away; 0: none do.
         trigger: What sets off a compaction where code says nothing, as JSON: a share, a pair, or
             an object or list of these.
@@ -72,6 +74,7 @@ class Settings(BaseSettings):
     pool_size: int = Field(default=10, ge=1)
     replica: SecretStr | None = None
     replica_lag: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    encryption_keys: SecretStr | None = None
     outage_buffer: int = Field(default=0, ge=0)
     trigger: Any = None
     hard_trigger: float | None = None
@@ -93,6 +96,13 @@ class Settings(BaseSettings):
     def _has_an_address(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and not value.get_secret_value().strip():
             raise ValueError("the DSN is empty: give postgresql://..., or unset it")
+        return value
+
+    @field_validator("encryption_keys")
+    @classmethod
+    def _are_keys(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().strip():
+            raise ValueError("there is no key: give id:base64, or unset it")
         return value
 
     @field_validator("data_dir", mode="before")

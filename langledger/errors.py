@@ -13,6 +13,7 @@
     │       └── SchemaTooNewError
     ├── EmbeddedPostgresError
     ├── SerializationError
+    │   └── EncryptionError
     ├── CompactionError
     │   └── NothingToShrinkError
     ├── StateError
@@ -33,6 +34,7 @@ __all__ = [
     "DatabaseUnavailableError",
     "EmbeddedPostgresError",
     "EmbeddingError",
+    "EncryptionError",
     "LangLedgerError",
     "MigrationError",
     "MissingDependencyError",
@@ -92,6 +94,10 @@ class EmbeddedPostgresError(LangLedgerError):
 
 class SerializationError(LangLedgerError):
     """A value cannot be stored, or stored bytes cannot be read back."""
+
+
+class EncryptionError(SerializationError):
+    """Encrypted content cannot be read: its key is not given, or it was changed."""
 
 
 class CompactionError(LangLedgerError):

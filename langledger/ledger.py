@@ -19,7 +19,7 @@ from langledger.compaction.stating import AsyncStates, States
 from langledger.config import Settings, load_settings
 from langledger.database import AsyncDatabase, Database
 from langledger.database.embedded import EmbeddedServer
-from langledger.database.opening import dsn_of, pooled, replica_of
+from langledger.database.opening import dsn_of, keys_of, pooled, replica_of
 from langledger.entries import Recorded
 from langledger.entries.facade import AsyncHistories, Histories
 from langledger.forget import AsyncForgetting, Forgetting
@@ -87,6 +87,7 @@ class Ledger(Histories, States, Searches, Facts, Pins, Editing, Forgetting, Part
         embeddings: object = None,
         reranker: CrossEncoder | None = None,
         require_row_security: bool = False,
+        encryption: object = None,
         replica: str | None = None,
         replica_lag: float = 10.0,
         setup: bool = True,
@@ -104,6 +105,7 @@ class Ledger(Histories, States, Searches, Facts, Pins, Editing, Forgetting, Part
             embeddings: As the class takes them.
             reranker: As the class takes it.
             require_row_security: Refuse a role that `langledger db role` did not make.
+            encryption: A ``KeyRing`` for the content; default: the settings', without ``dsn``.
             replica: DSN of a read replica of that server, which searches and histories are read
                 from where it has all that is asked about; default: what ``LANGLEDGER_REPLICA``
                 says, where ``dsn`` is left out too.
@@ -112,14 +114,13 @@ class Ledger(Histories, States, Searches, Facts, Pins, Editing, Forgetting, Part
                 none for a schema that is up to date.
 
         Raises:
-            ConfigurationError: An argument is not usable, the DSN for one, or both DSN and
-                ``data_dir`` are given.
+            ConfigurationError: An argument is not usable, or both DSN and ``data_dir`` are given.
             MissingDependencyError: No DSN, and the extra ``local`` is not installed.
             EmbeddedPostgresError: The embedded server cannot be started.
         """
         check_tenant(tenant)
         redactor_of(redact)
-        embedder = embedder_of(embeddings)
+        embedder = embedder_of(embeddings, encrypted=encryption is not None)
         database, server = pooled(
             Database,
             dsn,
@@ -127,6 +128,7 @@ class Ledger(Histories, States, Searches, Facts, Pins, Editing, Forgetting, Part
             schema=schema,
             pool_size=pool_size,
             secured=require_row_security,
+            encryption=encryption,
             replica=replica,
             replica_lag=replica_lag,
         )
@@ -135,7 +137,7 @@ class Ledger(Histories, States, Searches, Facts, Pins, Editing, Forgetting, Part
             tenant=tenant,
             server=server,
             redact=redact,
-            embeddings=embedder if embedder is not None else "off",
+            embeddings=embeddings if database.encrypts else embedder or "off",
             reranker=reranker,
             setup=setup,
         )
@@ -155,6 +157,7 @@ class Ledger(Histories, States, Searches, Facts, Pins, Editing, Forgetting, Part
             else chosen.redact,
             embeddings=chosen.embeddings,
             require_row_security=chosen.require_row_security,
+            encryption=keys_of(chosen),
             replica=replica_of(chosen),
             replica_lag=chosen.replica_lag,
         )
@@ -286,6 +289,7 @@ class AsyncLedger(
         embeddings: object = None,
         reranker: CrossEncoder | None = None,
         require_row_security: bool = False,
+        encryption: object = None,
         replica: str | None = None,
         replica_lag: float = 10.0,
         setup: bool = True,
@@ -296,7 +300,7 @@ class AsyncLedger(
         """
         check_tenant(tenant)
         redactor_of(redact)
-        embedder = embedder_of(embeddings)
+        embedder = embedder_of(embeddings, encrypted=encryption is not None)
         database, server = pooled(
             AsyncDatabase,
             dsn,
@@ -304,6 +308,7 @@ class AsyncLedger(
             schema=schema,
             pool_size=pool_size,
             secured=require_row_security,
+            encryption=encryption,
             replica=replica,
             replica_lag=replica_lag,
         )
@@ -312,7 +317,7 @@ class AsyncLedger(
             tenant=tenant,
             server=server,
             redact=redact,
-            embeddings=embedder if embedder is not None else "off",
+            embeddings=embeddings if database.encrypts else embedder or "off",
             reranker=reranker,
             setup=setup,
         )

@@ -30,6 +30,8 @@ if TYPE_CHECKING:  # importing LangChain takes longer than most commands
     from langchain_core.messages import AIMessage, BaseMessage
     from langchain_core.runnables import RunnableConfig
 
+    from langledger.encryption import Vault
+
 T = TypeVar("T")
 
 Row: TypeAlias = dict[str, Any]
@@ -37,10 +39,17 @@ Row: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One SQL statement with named parameters (``%(name)s``)."""
+    """One SQL statement with named parameters (``%(name)s``).
+
+    Attributes:
+        sql: The statement.
+        params: Values by name, or marks of :mod:`langledger.encryption`.
+        reads: Gives a row what decrypts its content, where that is no column of its own.
+    """
 
     sql: LiteralString | Composed
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    reads: Callable[[Row, Mapping[str, Any], Vault], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from langledger.database.replica import Replica
 from langledger.entries import Location, Recorded
 from langledger.entries.lookup import Locate, lookup_tool
 from langledger.entries.raw import entry_tool
+from langledger.errors import ConfigurationError
 from langledger.memory.parts import MemoryParts
 from langledger.operations import Executor, Operation
 from langledger.outage import Outage, answering, append, outage_of, with_outage_buffer
@@ -60,21 +61,33 @@ def recall_of(
     return Recall(
         executor,
         tenant=check_tenant(tenant),
-        embedder=embedder_of(embeddings),
+        embedder=embedder_of(embeddings, encrypted=executor.encrypts),
         clean=redactor_of(redact).text,
         encoder=reranker,
         replica=executor.replica,
     )
 
 
-def embedder_of(embeddings: object) -> Embedder | None:
+def embedder_of(embeddings: object, *, encrypted: bool = False) -> Embedder | None:
     """Return the model that an argument asks for; None asks for what the settings say.
 
+    Args:
+        embeddings: The argument.
+        encrypted: Content is encrypted, and vectors, which tell of it, cannot be: ``auto`` is off.
+
     Raises:
-        ConfigurationError: It is no such thing.
+        ConfigurationError: It is no such thing, or one is asked for where content is encrypted.
         MissingDependencyError: The model asked for is not installed.
     """
-    return resolve(load_settings().embeddings if embeddings is None else embeddings)
+    asked = load_settings().embeddings if embeddings is None else embeddings
+    if not encrypted:
+        return resolve(asked)
+    if asked not in ("auto", "off"):
+        raise ConfigurationError(
+            "vectors cannot be encrypted, and tell of the content: use embeddings='off' with "
+            "encryption"
+        )
+    return None
 
 
 class Parts(MemoryParts, RepositoryParts):
@@ -108,6 +121,11 @@ class Parts(MemoryParts, RepositoryParts):
     def replica(self) -> Replica | None:
         """Answers searches and histories where it may; None: there is none."""
         return self._executor.replica
+
+    @property
+    def encrypts(self) -> bool:
+        """Whether content is encrypted before it is stored."""
+        return self._executor.encrypts
 
     @property
     def recalling(self) -> Recall:

@@ -25,6 +25,8 @@ from langledger.checkpoint.writing import RECORD
 from langledger.database import AsyncDatabase, Database
 from langledger.database.forks import tell_of_forks
 from langledger.database.queries import load_queries
+from langledger.encryption import Later, Vault
+from langledger.encryption.marks import resolved
 from langledger.operations import Batch, Executor, Query, Row
 
 __all__ = ["Combining"]
@@ -348,9 +350,14 @@ def _at_once(ticket: Ticket) -> Query:
 
 def _combined(tickets: Sequence[Ticket]) -> Query:
     """Return one statement for several calls; as text, which is quicker to make of small ones."""
-    calls = [{"place": n, **_as_json(ticket.query.params)} for n, ticket in enumerate(tickets)]
-    tenant = tickets[0].query.params["tenant"]  # a checkpointer's is the same in all of them
-    return Query(_queries["record_many"], {"tenant": tenant, "calls": json.dumps(calls)})
+    calls = [ticket.query.params for ticket in tickets]
+    tenant = calls[0]["tenant"]  # a checkpointer's is the same in all of them
+
+    def as_text(vault: Vault | None) -> str:
+        rows = [{"place": n, **_as_json(resolved(call, vault))} for n, call in enumerate(calls)]
+        return json.dumps(rows)
+
+    return Query(_queries["record_many"], {"tenant": tenant, "calls": Later(as_text)})
 
 
 def _as_json(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,11 +29,12 @@ from langledger.checkpoint.reading import (
     tuple_of,
 )
 from langledger.checkpoint.records import Skeleton, skeleton_of
+from langledger.checkpoint.sealed_logs import open_log
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.tree import references
 from langledger.database.queries import load_queries
 from langledger.entries import Location
-from langledger.operations import Operation, Row, fetch
+from langledger.operations import Operation, Query, Row, fetch, fetch_all
 
 __all__ = ["Search", "history", "matches", "metadata_at_hand", "page", "scan", "scan_rows"]
 
@@ -175,16 +176,16 @@ def scan_rows(
     rows: list[Row] = []
     after: Row = {"name": "", "id": b"", "part": -1}
     while True:
-        found = yield from fetch(
-            _queries["scan"],
+        which = {
             **location.keys,
-            checkpoint_ns=checkpoint_ns,
-            run_id=run_id,
-            after_ns=after["name"],
-            after_id=after["id"],
-            after_part=after["part"],
-            limit=_LOGS,
-        )
+            "checkpoint_ns": checkpoint_ns,
+            "run_id": run_id,
+            "after_ns": after["name"],
+            "after_id": after["id"],
+            "after_part": after["part"],
+            "limit": _LOGS,
+        }
+        (found,) = yield from fetch_all(Query(_queries["scan"], which, reads=open_log))
         rows += found
         if len(found) < _LOGS:
             return rows

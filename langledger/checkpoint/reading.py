@@ -28,10 +28,11 @@ from langledger.checkpoint.records import (
     skeleton_of,
     writes_of,
 )
+from langledger.checkpoint.sealed_logs import open_log
 from langledger.checkpoint.sealing import Sealing
 from langledger.database.queries import load_queries
 from langledger.entries import Location
-from langledger.operations import Operation, Row, fetch
+from langledger.operations import Operation, Query, Row, fetch, fetch_all
 
 __all__ = [
     "Stored",
@@ -139,16 +140,14 @@ def read(
     """
     keys = target.location.keys
     items = items or cache.items(keys["thread_key"])
-    rows = yield from fetch(
-        _queries["read"],
-        **{
-            **_WHICH,
-            **keys,
-            "generation": items.generation,
-            "have": items.have() if entries else None,
-            **which,
-        },
-    )
+    which = {
+        **_WHICH,
+        **keys,
+        "generation": items.generation,
+        "have": items.have() if entries else None,
+        **which,
+    }
+    (rows,) = yield from fetch_all(Query(_queries["read"], which, reads=open_log))
     if not rows:
         return items, []
     items = cache.renewed(keys["thread_key"], items, rows[0]["number"])

@@ -25,6 +25,8 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import ormsgpack
 
+from langledger.checkpoint.nesting import join, split
+from langledger.checkpoint.sealed_logs import Seal, SealedLog, unsealed
 from langledger.checkpoint.tree import Node, resolve
 from langledger.checkpoint.wire import Reader, Writer, time_in
 from langledger.errors import SerializationError
@@ -141,12 +143,14 @@ class Details(NamedTuple):
         time: When the checkpoint was made, microseconds since 1970.
         layout: Number of its layout; the layout itself where it is not stored apart.
         values: The values, or nodes.
+        start: Where in the record's bytes they begin.
     """
 
     other_id: str | None
     time: int
     layout: int | bytes
     values: bytes
+    start: int
 
 
 @dataclass(frozen=True)
@@ -159,6 +163,7 @@ class Record:
         seqs: Of the entries that were new.
         raw: All its bytes.
         place: Where in them the details begin.
+        unseal: Decrypts its values, where they are encrypted.
     """
 
     kind: Kind
@@ -166,6 +171,7 @@ class Record:
     seqs: list[int]
     raw: bytes
     place: int
+    unseal: Seal | None = None
 
     @cached_property
     def details(self) -> Details:
@@ -173,6 +179,7 @@ class Record:
 
         Raises:
             SerializationError: It is damaged.
+            EncryptionError: Its values cannot be decrypted.
         """
         reader = Reader(self.raw, self.place)
         try:
@@ -183,38 +190,8 @@ class Record:
             layout = reader.number() or reader.data()
         except (IndexError, ValueError) as error:
             raise _unreadable(error) from error
-        return Details(other_id, time, layout, self.raw[reader.at :])
-
-
-def split(tree: Mapping[Any, Any], depth: int) -> tuple[list[Any], list[Any]]:
-    """Part a tree of dicts, ``depth`` levels of them, into its keys and its values.
-
-    Returns:
-        The keys, a dict inside as ``[key, [keys]]``; and the values in the same order.
-    """
-    keys: list[Any] = []
-    values: list[Any] = []
-    for key, value in tree.items():
-        if depth > 1 and type(value) is dict:
-            inner, below = split(cast("dict[Any, Any]", value), depth - 1)
-            keys.append([key, inner])
-            values += below
-        else:
-            keys.append(key)
-            values.append(value)
-    return keys, values
-
-
-def join(keys: Sequence[Any], values: Iterator[Any]) -> dict[Any, Any]:
-    """Put together what :func:`split` parted."""
-    tree: dict[Any, Any] = {}
-    for key in keys:
-        if isinstance(key, list):
-            name, inner = cast("list[Any]", key)
-            tree[name] = join(inner, values)
-        else:
-            tree[key] = next(values)
-    return tree
+        values = unsealed(self.raw, reader.at, self.unseal)
+        return Details(other_id, time, layout, values, reader.at)
 
 
 def layout_of_checkpoint(skeleton: Skeleton) -> tuple[Layout, bytes]:
@@ -236,7 +213,13 @@ def layout_of_writes(task: TaskWrites) -> tuple[Layout, bytes]:
 
 
 def pack_checkpoint(
-    checkpoint_id: str, parent_id: str | None, time: int, layout: int | bytes, values: bytes
+    checkpoint_id: str,
+    parent_id: str | None,
+    time: int,
+    layout: int | bytes,
+    values: bytes,
+    *,
+    seal: Seal | None = None,
 ) -> bytes:
     """Return the record of a checkpoint.
 
@@ -246,18 +229,26 @@ def pack_checkpoint(
         time: When, in microseconds since 1970.
         layout: Number of its layout, or the layout.
         values: Its values.
+        seal: Encrypts them.
     """
     writer = _begun(Kind.CHECKPOINT, checkpoint_id)
     writer.identifier(parent_id)
     writer.signed(time - time_in(checkpoint_id))
-    return _ended(writer, layout, values)
+    return _ended(writer, layout, values, seal)
 
 
-def pack_writes(checkpoint_id: str, task_id: str, layout: int | bytes, values: bytes) -> bytes:
-    """Return the record of a task's writes."""
+def pack_writes(
+    checkpoint_id: str,
+    task_id: str,
+    layout: int | bytes,
+    values: bytes,
+    *,
+    seal: Seal | None = None,
+) -> bytes:
+    """Return the record of a task's writes; ``seal`` encrypts them."""
     writer = _begun(Kind.WRITES, checkpoint_id)
     writer.identifier(task_id)
-    return _ended(writer, layout, values)
+    return _ended(writer, layout, values, seal)
 
 
 def pack_mark(kind: Kind, checkpoint_id: str) -> bytes:
@@ -303,6 +294,7 @@ def read_log(log: bytes) -> Iterator[Record]:
         SerializationError: It is damaged.
     """
     at = 0
+    unseal = log.unseal if isinstance(log, SealedLog) else None
     try:
         while at < len(log):
             count = log[at]
@@ -313,7 +305,7 @@ def read_log(log: bytes) -> Iterator[Record]:
             checkpoint_id = reader.identifier() or ""
             place = reader.at - at
             reader.skip_to(end)
-            yield Record(kind, checkpoint_id, seqs, log[at:end], place)
+            yield Record(kind, checkpoint_id, seqs, log[at:end], place, unseal)
             at = end
     except (IndexError, ValueError, struct.error) as error:
         raise _unreadable(error) from error
@@ -345,13 +337,13 @@ def _begun(kind: Kind, checkpoint_id: str) -> Writer:
     return writer
 
 
-def _ended(writer: Writer, layout: int | bytes, values: bytes) -> bytes:
+def _ended(writer: Writer, layout: int | bytes, values: bytes, seal: Seal | None) -> bytes:
     if isinstance(layout, int):
         writer.number(layout)
     else:
         writer.number(0)
         writer.data(layout)
-    writer.rest(values)
+    writer.rest(values if seal is None else seal(writer.bytes(), values))
     return _framed(writer)
 
 

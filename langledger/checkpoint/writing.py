@@ -23,9 +23,12 @@ from langledger.checkpoint.records import (
     pack_checkpoint,
     pack_writes,
 )
+from langledger.checkpoint.sealed_logs import seal_of
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.tree import Node, Tag, map_leaves, references, resolve
 from langledger.database.queries import load_queries
+from langledger.encryption import Later, contents, named
+from langledger.encryption.places import ENTRY_BODY
 from langledger.entries.codec import has_lone_surrogate
 from langledger.errors import DatabaseError
 from langledger.operations import Operation, Query, fetch, fetch_all
@@ -228,23 +231,25 @@ def _send_ahead(
 
 def _checkpoint_record(
     cache: Cache, parent: Target, checkpoint: Checkpoint, skeleton: Skeleton
-) -> Operation[bytes]:
+) -> Operation[Later]:
     layout, values = layout_of_checkpoint(skeleton)
-    named = yield from _named(cache, parent.location.tenant, layout)
+    layout_name = yield from _named(cache, parent.location.tenant, layout)
     time = (pack_time(checkpoint.get("ts")) or datetime.now(UTC)) - _EPOCH
-    return pack_checkpoint(
-        checkpoint["id"], parent.checkpoint_id, time // timedelta(microseconds=1), named, values
-    )
+    moment = time // timedelta(microseconds=1)
+    what = (checkpoint["id"], parent.checkpoint_id, moment, layout_name, values)
+    return Later(lambda vault: pack_checkpoint(*what, seal=seal_of(vault, parent.keys)))
 
 
-def _writes_record(cache: Cache, target: Target, task: TaskWrites) -> Operation[bytes]:
-    assert target.checkpoint_id is not None  # noqa: S101 - writes belong to a checkpoint
+def _writes_record(cache: Cache, target: Target, task: TaskWrites) -> Operation[Later]:
+    checkpoint_id = target.checkpoint_id
+    assert checkpoint_id is not None  # noqa: S101 - writes belong to a checkpoint
     layout, values = layout_of_writes(task)
     # The path of a task that was sent (map-reduce) names its place in a list: too many to keep.
     recurs = task.task_path.startswith(_RECURRING) or not task.task_path
     tenant = target.location.tenant
-    named = (yield from _named(cache, tenant, layout)) if recurs else layout.body
-    return pack_writes(target.checkpoint_id, task.task_id, named, values)
+    layout_name = (yield from _named(cache, tenant, layout)) if recurs else layout.body
+    what = (checkpoint_id, task.task_id, layout_name, values)
+    return Later(lambda vault: pack_writes(*what, seal=seal_of(vault, target.keys)))
 
 
 def _named(cache: Cache, tenant: str, layout: Layout) -> Operation[int | bytes]:
@@ -276,6 +281,7 @@ def _record(
     Returns:
         The seqs of the new entries; None if entries were deleted and the write has to start over.
     """
+    names = named(item.digest for item in new)
     rows = yield from fetch(
         RECORD,
         **{
@@ -288,10 +294,10 @@ def _record(
             if target.checkpoint_id is None
             else pack_id(target.checkpoint_id),
             "kinds": [item.kind for item in new] or None,
-            "digests": [item.digest for item in new] or None,
+            "digests": names or None,
             "message_ids": [item.message_id for item in new] or None,
             "roles": [item.role for item in new] or None,
-            "bodies": [item.body for item in new] or None,
+            "bodies": contents(ENTRY_BODY, (item.body for item in new), digest=names) or None,
             "item_refs": [item.refs for item in new] or None,
             **what,
         },

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from langledger.cli.common import DatabaseUrl, DataDir, Json, as_text, opened_server
 from langledger.cli.output import echo, print_json, progress
+from langledger.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from langledger.rotation import Rotation
 
 __all__ = ["register"]
 
@@ -178,4 +182,56 @@ def distribute(
                     f"{plan.where:>11}  {plan.tasks:>3}  {plan.name}  {plan.reason or ''}".rstrip()
                 )
     if amiss:
+        raise typer.Exit(1)
+
+
+@db.command("rotate-keys")
+def rotate_keys(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count what is not under the newest key.")
+    ] = False,
+    batch: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Rows that are read and written at once.")
+    ] = 200,
+    dsn: DatabaseUrl = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Encrypt everything of the tenant with the newest of LANGLEDGER_ENCRYPTION_KEYS."""
+    from langledger.database.opening import keys_of
+    from langledger.encryption import KeyRing
+    from langledger.rotation import rotate_keys as rotate
+
+    with opened_server(dsn, data_dir) as target:
+        keys = keys_of(target.settings)
+        if keys is None:
+            raise ConfigurationError(
+                "there are no keys: set LANGLEDGER_ENCRYPTION_KEYS to id:base64, the newest first"
+            )
+        found = rotate(
+            target.dsn,
+            KeyRing.parse(keys),
+            tenant=target.settings.tenant,
+            schema=target.settings.db_schema,
+            batch=batch,
+            dry_run=dry_run,
+            told=lambda table, read, written: progress(
+                f"{table}: {read} read, {written} rewritten"
+            ),
+        )
+    _tell_rotation(found, dry_run=dry_run, as_json=as_json)
+
+
+def _tell_rotation(found: Rotation, *, dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({**found.as_dict(), "dry_run": dry_run})
+    else:
+        verb = "are not" if dry_run else "came"
+        for table, rows in found.rewritten.items():
+            echo(f"{rows:>9}  {table}")
+        echo(f"{found.rewritten.total()} rows of tenant {found.tenant} {verb} under {found.key}")
+        if found.in_clear:
+            echo(f"in clear, as they are never encrypted: {', '.join(found.in_clear)}")
+    if not dry_run and not found.done:
+        progress("others went on writing under an older key: give them this one, then run it again")
         raise typer.Exit(1)

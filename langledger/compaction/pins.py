@@ -20,6 +20,8 @@ from langledger.compaction.records import (
 from langledger.compaction.transcript import is_request, readable_text, request_text
 from langledger.compaction.view import Cut, repinned
 from langledger.database.queries import load_queries
+from langledger.encryption import Content, Named
+from langledger.encryption.places import PIN_SAID_BY, PIN_TEXT
 from langledger.entries import Entry, Location, load
 from langledger.entries.codec import storable
 from langledger.errors import ConfigurationError
@@ -121,13 +123,14 @@ def pin(
         entry = yield from _entry(location, message_id, entry_id)
         text, said_by, entry_id = _said(entry), _who(entry), entry.entry_id
     identity = f"#{entry_id}" if entry_id is not None else text
+    digest = Named(blake2b(identity.encode(), digest_size=16).digest())
     rows = yield from fetch(
         _queries["pin"],
         **location.keys,
         seq=entry_id,
-        digest=blake2b(identity.encode(), digest_size=16).digest(),
-        text=text,
-        said_by=said_by,
+        digest=digest,
+        text=Content(PIN_TEXT, text),
+        said_by=Content(PIN_SAID_BY, said_by),
         priority=priority,
     )
     if not rows:

@@ -129,7 +129,7 @@ SELECT %(tenant)s, %(thread_key)s,
        %(seq)s, %(digest)s, %(priority)s, %(said_by)s, %(text)s
 FROM held h
 ON CONFLICT (tenant, thread_key, digest) DO UPDATE SET priority = excluded.priority
-RETURNING pin_id, seq, priority, said_by, text, created_at
+RETURNING pin_id, seq, digest, priority, said_by, text, created_at
 
 -- name: unpin
 DELETE FROM {schema}.pin
@@ -137,7 +137,7 @@ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND pin_id = %(pin_id)
 RETURNING pin_id
 
 -- name: pins
-SELECT pin_id, seq, priority, said_by, text, created_at
+SELECT pin_id, seq, digest, priority, said_by, text, created_at
 FROM {schema}.pin
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 ORDER BY pin_id
@@ -177,7 +177,7 @@ LIMIT 1
 
 -- name: in_view
 -- The entries that a view after a compaction is made of, newest first.
-SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.body
+SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.digest, e.body
 FROM {schema}.entry e
 WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
   AND coalesce(e.scope, '') = %(scope)s

@@ -25,6 +25,8 @@ from langledger.compaction.records import multirange
 from langledger.compaction.sentences import one_line
 from langledger.compaction.session import Session
 from langledger.database.queries import load_queries
+from langledger.encryption import Content
+from langledger.encryption.places import BROUGHT
 from langledger.entries import Location
 from langledger.entries.codec import storable
 from langledger.entries.log import thread_key
@@ -267,7 +269,7 @@ def keep_brought(location: Location, seq: int, body: str) -> Operation[None]:
     """Keep what is shown before a user's message; nothing, where the body is empty."""
     place = {**location.keys, "scope": location.scope, "seq": seq}
     if body:
-        yield from fetch(_queries["bring"], **place, body=body)
+        yield from fetch(_queries["bring"], **place, body=Content(BROUGHT, body))
     else:
         yield from fetch(_queries["unbring"], **place)
 

@@ -19,6 +19,8 @@ from langledger.compaction.pairing import Tracked
 from langledger.compaction.recap import Recap
 from langledger.compaction.view import Cut
 from langledger.database.queries import load_queries
+from langledger.encryption import Content, Named
+from langledger.encryption.places import COMPACTION_REPORT, COMPACTION_VIEW, SUMMARY
 from langledger.entries import Location, message_ids
 from langledger.entries.ranges import Ranges
 from langledger.operations import Operation, Query, Row, fetch
@@ -156,8 +158,10 @@ def commit(location: Location, cut: Cut, report: CompactionReport) -> Operation[
         masked=multirange(cut.masked),
         boundary=cut.boundary,
         seen=cut.seen,
-        view=pack(cut),
-        report=Jsonb(report.model_dump(mode="json", exclude={"thread_id"})),
+        view=Content(COMPACTION_VIEW, pack(cut)),
+        report=Content(
+            COMPACTION_REPORT, Jsonb(report.model_dump(mode="json", exclude={"thread_id"}))
+        ),
     )
     return bool(rows)
 
@@ -188,19 +192,24 @@ def note_recap(location: Location, recap: Recap) -> Operation[None]:
         **location.keys,
         scope=location.scope,
         generation=recap.generation,
-        recap=Jsonb(found),
+        recap=Content(COMPACTION_REPORT, Jsonb(found)),
     )
 
 
 def cached_summary(tenant: str, digest: bytes) -> Operation[str | None]:
     """Return the summary made before of this content, or None."""
-    rows = yield from fetch(_queries["cached_summary"], tenant=tenant, digest=digest)
+    rows = yield from fetch(_queries["cached_summary"], tenant=tenant, digest=Named(digest))
     return rows[0]["summary"] if rows else None
 
 
 def cache_summary(tenant: str, digest: bytes, summary: str) -> Operation[None]:
     """Keep a paid summary, so that a retry does not pay again."""
-    yield from fetch(_queries["cache_summary"], tenant=tenant, digest=digest, summary=summary)
+    yield from fetch(
+        _queries["cache_summary"],
+        tenant=tenant,
+        digest=Named(digest),
+        summary=Content(SUMMARY, summary),
+    )
 
 
 def cut_of(row: Row) -> Cut:

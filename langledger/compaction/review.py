@@ -23,6 +23,8 @@ from langledger.compaction.host import current_config
 from langledger.compaction.records import CompactionReport, cut_of, multirange, pack
 from langledger.compaction.view import Cut, with_section
 from langledger.database.queries import load_queries
+from langledger.encryption import Content
+from langledger.encryption.places import DRAFT_REPORT, DRAFT_VIEW
 from langledger.entries import Location
 from langledger.entries.ranges import Ranges
 from langledger.errors import ConfigurationError
@@ -165,7 +167,7 @@ class Review:
             return _decision((yield from self._call(self.reviewer, draft)))
         place = yield from self._keep(location, cut, report)
         decision = yield from self._ask(asdict(draft))
-        said = Jsonb({"action": decision.action})
+        said = Content(DRAFT_REPORT, Jsonb({"action": decision.action}))
         yield from fetch(_queries["decided"], **_keys(location), place=place, said=said)
         return decision
 
@@ -209,7 +211,11 @@ class Review:
             "boundary": cut.boundary,
         }
         yield from fetch(
-            _queries["draft"], **_keys(location), place=place, view=pack(cut), report=Jsonb(kept)
+            _queries["draft"],
+            **_keys(location),
+            place=place,
+            view=Content(DRAFT_VIEW, pack(cut)),
+            report=Content(DRAFT_REPORT, Jsonb(kept)),
         )
         return place
 

@@ -21,7 +21,11 @@ _HOLE = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 _STATEMENT = re.compile(r"\(?(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 _NO_STATEMENT = frozenset({"recall.near_scored", "recall.vector_of"})  # parts of the others
 # The table t of a condition that stands alone, where it is not this one.
-_TABLES = {"forget.quoting_items": "brought", "forget.units_of_items": "store_unit"}
+_TABLES = {
+    "forget.quoting_items": "brought",
+    "forget.units_of_items": "store_unit",
+    "rotation.occurrence": "entry",
+}
 _PARTS: Mapping[str, Mapping[str, str]] = {
     "forget": {
         "condition": "true",
@@ -42,6 +46,14 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
         "space_of_vector": "v.is_entry",
         "wholes": "0",
         "words": "1",
+    },
+    "rotation": {
+        "after": "true",
+        "assignments": "tokens = 0",
+        "columns": "t.seq",
+        "found": "t.seq = 1",
+        "key": "t.seq",
+        "table": "entry",
     },
     "repository": {"has": "1", "in_path": "0", "within": ""},
 }

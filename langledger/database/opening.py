@@ -13,9 +13,10 @@ from langledger.config import Settings, load_settings
 from langledger.database.connection import parsed
 from langledger.database.embedded import EmbeddedServer, start_embedded
 from langledger.database.pool import AsyncDatabase, Database
+from langledger.encryption import key_ring
 from langledger.errors import ConfigurationError
 
-__all__ = ["dsn_of", "pooled", "replica_of"]
+__all__ = ["dsn_of", "keys_of", "pooled", "replica_of"]
 
 D = TypeVar("D", Database, AsyncDatabase)
 
@@ -30,6 +31,7 @@ def pooled(
     secured: bool = False,
     replica: str | None = None,
     replica_lag: float = 10.0,
+    encryption: object = None,
 ) -> tuple[D, EmbeddedServer | None]:
     """Return a pool that is not open yet, and the embedded server, started, if it is on that.
 
@@ -42,6 +44,7 @@ def pooled(
         secured: Refuse a role that row-level security does not hold for.
         replica: DSN of a read replica; default: where ``dsn`` is the environment's, its replica.
         replica_lag: Most seconds that the replica may be behind.
+        encryption: Keys for the content; default: where ``dsn`` is the environment's, its keys.
 
     Raises:
         ConfigurationError: An argument is not usable, both DSN and ``data_dir`` are given, or a
@@ -58,8 +61,10 @@ def pooled(
         # A server that the environment names, or requires, must not be passed over unseen.
         settings = load_settings()
         dsn = dsn_of(settings)
+        encryption = keys_of(settings) if encryption is None else encryption
         if replica is None:
             replica, replica_lag = replica_of(settings), settings.replica_lag
+    options["encryption"] = key_ring(encryption)
     if dsn is not None:
         if data_dir is not None:
             raise ConfigurationError("give a DSN or a data_dir for the embedded server, not both")
@@ -99,12 +104,18 @@ def replica_of(settings: Settings) -> str | None:
     return None if settings.replica is None else settings.replica.get_secret_value()
 
 
+def keys_of(settings: Settings) -> str | None:
+    """Return the encryption keys that settings name, if they name some."""
+    return None if settings.encryption_keys is None else settings.encryption_keys.get_secret_value()
+
+
 def _with_replica(primary: D, dsn: str | None, lag: float, options: dict[str, Any]) -> D:
     if dsn is not None:
         from langledger.database.replica import ANSWER_SECONDS, Replica  # noqa: PLC0415 - for those who have one
 
         seconds = {"connect_timeout": math.ceil(ANSWER_SECONDS), **parsed(dsn)}
         pool = type(primary)(make_conninfo("", **seconds), timeout=ANSWER_SECONDS, **options)
+        pool.vaults = primary.vaults
         primary.replica = Replica(pool, lag=lag)
     return primary
 

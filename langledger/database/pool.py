@@ -58,6 +58,7 @@ class Database(PoolBase):
         timeout: Seconds to wait for a connection, and to go on retrying.
         trouble: Asked for a reason when the server is gone; ``EmbeddedServer.trouble``.
         require_row_security: Refuse a role that row-level security does not hold for.
+        encryption: Keys that content is encrypted with; None: it is stored in clear.
 
     Raises:
         ConfigurationError: When an argument is out of range or the DSN is not readable.
@@ -139,7 +140,22 @@ class Database(PoolBase):
             DatabaseError: When the server refuses a statement; nothing was written.
             DatabaseUnavailableError: When it cannot be reached within the timeout.
             NotSetUpError: When the schema is not there.
+            EncryptionError: When what it holds is encrypted and cannot be decrypted.
         """
+        steps = self.vaults.steps(batch)
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    results = self._execute(step)
+                except DatabaseError as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(results)
+        except StopIteration as done:
+            return done.value
+
+    def _execute(self, batch: Batch) -> list[list[Row]]:
         statements = self._statements(batch)
         deadline = time.monotonic() + self.timeout
         with self._reporting():
@@ -256,6 +272,20 @@ class AsyncDatabase(PoolBase):
         """Run a batch in one transaction and one round trip; see :meth:`Database.execute`."""
         if self._loop is not None and self._loop is not asyncio.get_running_loop():
             return await asyncio.wrap_future(self._submit(lambda: self.aexecute(batch)))
+        steps = self.vaults.steps(batch)
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    results = await self._execute(step)
+                except DatabaseError as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(results)
+        except StopIteration as done:
+            return done.value
+
+    async def _execute(self, batch: Batch) -> list[list[Row]]:
         statements = self._statements(batch)
         deadline = time.monotonic() + self.timeout
         with self._reporting():

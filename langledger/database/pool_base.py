@@ -19,6 +19,8 @@ from langledger.database.forks import tell_of_forks
 from langledger.database.migrate import migrate
 from langledger.database.queries import Renderer
 from langledger.database.tenancy import set_tenant, tenant_of
+from langledger.database.vaults import Vaults
+from langledger.encryption import KeyRing
 from langledger.errors import ConfigurationError, DatabaseError, DatabaseUnavailableError
 
 if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
@@ -53,6 +55,7 @@ class PoolBase:
         timeout: float = 30.0,
         trouble: Callable[[], str | None] | None = None,
         require_row_security: bool = False,
+        encryption: KeyRing | None = None,
     ) -> None:
         _check_sizes(min_size, max_size, timeout)
         self.dsn = dsn
@@ -64,9 +67,15 @@ class PoolBase:
         self._conninfo = connections.conninfo(dsn)
         self._renderer = Renderer(schema)
         self._required = check_switch("require_row_security", require_row_security)
+        self.vaults = Vaults(encryption)
         self._adapters: AdaptersMap | None = None
         self._secured: bool | None = None
         tell_of_forks(self)
+
+    @property
+    def encrypts(self) -> bool:
+        """Whether content is encrypted before it is sent."""
+        return self.vaults.ring is not None
 
     def before_fork(self) -> None:
         """Nothing is to be done in the parent."""

@@ -16,6 +16,8 @@ from psycopg.types.json import Jsonb
 
 from langledger.arguments import check_tenant, check_text, check_whole
 from langledger.database.queries import load_queries
+from langledger.encryption import Content, contents, named
+from langledger.encryption.places import ENTRY_BODY, ENTRY_METADATA, THREAD_METADATA
 from langledger.entries.checks import checked_facts, checked_messages, checked_tokens, dumped
 from langledger.entries.codec import compress, decompress, digest, load_message, split_id
 from langledger.operations import Operation, Query, Row, fetch, fetch_all
@@ -223,9 +225,10 @@ def append_query(
             **location.keys,
             "thread_id": location.thread_id,
             "user_id": user_id,
-            "about": Jsonb(dict(about or {})),
+            "about": Content(THREAD_METADATA, Jsonb(dict(about or {}))),
         },
     )
+    names = named(item.digest for item in items)
     insert = Query(
         _queries["append"],
         {
@@ -233,13 +236,17 @@ def append_query(
             "task_id": task_id,
             "user_id": user_id,
             "scope": location.scope or None,
-            "digests": [item.digest for item in items],
+            "digests": names,
             "places": [item.place for item in items],
             "tokens": [item.tokens for item in items],
             "roles": [item.role for item in items],
             "message_ids": [item.message_id for item in items],
-            "bodies": [item.body for item in items],
-            "metadata": [Jsonb(item.metadata) if item.metadata else None for item in items],
+            "bodies": contents(ENTRY_BODY, (item.body for item in items), digest=names),
+            "metadata": contents(
+                ENTRY_METADATA,
+                (Jsonb(item.metadata) if item.metadata else None for item in items),
+                digest=names,
+            ),
         },
     )
     return lock, insert
@@ -269,7 +276,7 @@ def _known(location: Location, items: Sequence[_Item]) -> Operation[dict[int, in
     rows = yield from fetch(
         _queries["known"],
         **location.keys,
-        digests=[items[index].digest for index in asked],
+        digests=named(items[index].digest for index in asked),
         places=[items[index].place for index in asked],
         message_ids=[items[index].message_id for index in asked],
     )

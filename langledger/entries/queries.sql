@@ -27,7 +27,7 @@ JOIN {schema}.entry e
  AND CASE WHEN g.place IS NULL THEN e.message_id = g.message_id ELSE e.occurrence = g.place END
 
 -- name: history
-SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.body
+SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.digest, e.body
 FROM {schema}.entry e
 WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
   AND e.seq > %(after)s AND e.seq <= coalesce(%(until)s::bigint, 9223372036854775807)
@@ -35,7 +35,7 @@ ORDER BY e.seq
 LIMIT %(limit)s
 
 -- name: entries_by_seq
-SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.body
+SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.digest, e.body
 FROM {schema}.entry e
 WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
   AND e.seq = ANY(%(seqs)s::bigint[])

@@ -12,11 +12,13 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from langledger.checkpoint.records import read_log
+from langledger.checkpoint.sealed_logs import open_log
 from langledger.database.queries import load_queries
 from langledger.entries import Location
 from langledger.entries.codec import compress, decompress, digest, dump_message, load_message
 from langledger.forget.parts import Grave, Part, of_entries
-from langledger.operations import Operation, Row, fetch
+from langledger.operations import Operation, Query, Row, fetch, fetch_all
 
 __all__ = ["entries_part", "note_for"]
 
@@ -93,9 +95,12 @@ def _made_for_views(location: Location, first: int) -> Operation[list[Row]]:
 
 def _held(location: Location, needles: _Needles) -> Operation[bool]:
     """Tell whether checkpoints hold a text outside of messages, or are encrypted."""
-    logs = yield from fetch(_queries["logs"], **location.keys)
-    if any(needles.stand_in(row["log"]) for row in logs):
-        return True
+    query = Query(_queries["logs"], location.keys, reads=open_log)
+    (logs,) = yield from fetch_all(query)
+    for row in logs:
+        for record in read_log(row["body"]):
+            if needles.stand_in(record.raw) or needles.stand_in(record.details.values):
+                return True
     after = 0
     while True:
         page = yield from fetch(_queries["values_after"], **location.keys, after=after, limit=_PAGE)

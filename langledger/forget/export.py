@@ -116,6 +116,10 @@ def _entry(location: Location, row: Row) -> Record:
     return {"type": "entry", **_plain(said), "message": _plain(entry.message)}
 
 
+# What a row is found by, and says nothing.
+_INTERNAL = {"digest", "event_id", "seq"}
+
+
 def _derived(location: Location) -> Operation[list[Record]]:
     """Return what was made of a thread's entries: summaries, pins, state, what was recalled."""
     records: list[Record] = []
@@ -130,7 +134,8 @@ def _derived(location: Location) -> Operation[list[Record]]:
         records.append({"type": "compaction", **_plain({**made, **text, "report": row["report"]})})
     for kind, name in _OF_THREADS.items():
         rows = yield from fetch(_queries[name], **location.keys)
-        records += [{"type": kind, **_plain(row)} for row in rows]
+        told = [{k: v for k, v in row.items() if k not in _INTERNAL} for row in rows]
+        records += [{"type": kind, **_plain(row)} for row in told]
     return [{"thread_id": location.thread_id, **record} for record in records]
 
 

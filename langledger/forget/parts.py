@@ -10,6 +10,8 @@ from uuid import UUID
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from langledger.database.queries import load_queries
+from langledger.encryption import contents, named
+from langledger.encryption.places import ENTRY_BODY
 from langledger.entries.log import thread_key
 from langledger.operations import Query
 
@@ -179,14 +181,16 @@ def of_entries(tenant: str, thread_id: str, grave: Grave, *, user_id: str | None
     if grave.checkpoints:
         doomed["checkpoint"] = _of("of_threads")
         doomed["entry"] = _of("values_of_threads")
+    names = named(grave.digests)
     params = {
         **_params(tenant, [thread_id]),
+        "thread_key": thread_key(tenant, thread_id),
         "seqs": grave.seqs,
         "first": min(grave.seqs, default=0),
         "buried": grave.seqs,
-        "was": grave.was,
-        "digests": grave.digests,
-        "bodies": grave.bodies,
+        "was": named(grave.was),
+        "digests": names,
+        "bodies": contents(ENTRY_BODY, grave.bodies, digest=names),
         "user_id": user_id,
     }
     changes = ["trim_facts", "bury", "disown", "reindex", "reread", "renew"]

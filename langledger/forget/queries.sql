@@ -144,14 +144,14 @@ ORDER BY e.seq
 LIMIT %(limit)s
 
 -- name: values_after
-SELECT e.seq, e.kind, e.body FROM {schema}.entry e
+SELECT e.seq, e.kind, e.digest, e.body FROM {schema}.entry e
 WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
   AND e.kind IN ('value', 'sealed') AND e.seq > %(after)s
 ORDER BY e.seq
 LIMIT %(limit)s
 
 -- name: logs
-SELECT c.log FROM {schema}.checkpoint c
+SELECT c.checkpoint_ns AS name, c.log AS body FROM {schema}.checkpoint c
 WHERE c.tenant = %(tenant)s AND c.thread_key = %(thread_key)s
 
 -- name: export_thread
@@ -160,7 +160,7 @@ FROM {schema}.thread t WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_k
 
 -- name: export_entries
 -- A page of a thread's entries; of a thread that is shared, those of the user.
-SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.body
+SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.digest, e.body
 FROM {schema}.entry e
 WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
   AND e.seq > %(after)s AND (%(only)s::text IS NULL OR e.user_id = %(only)s)
@@ -179,13 +179,13 @@ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 ORDER BY scope, generation
 
 -- name: export_pins
-SELECT pin_id, seq AS entry_id, priority, said_by, text, created_at
+SELECT pin_id, seq AS entry_id, digest, priority, said_by, text, created_at
 FROM {schema}.pin
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 ORDER BY pin_id
 
 -- name: export_state_events
-SELECT scope, number, at_seq, sources, body, created_at
+SELECT scope, number, event_id, at_seq, sources, body, created_at
 FROM {schema}.state_event
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 ORDER BY scope, number
@@ -197,7 +197,7 @@ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 ORDER BY scope, task_id, kind, record_id
 
 -- name: export_recalled
-SELECT scope, seq AS entry_id, body AS text
+SELECT scope, seq, seq AS entry_id, body AS text
 FROM {schema}.brought
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 ORDER BY scope, seq

@@ -75,10 +75,13 @@ class UserFacts:
     Attributes:
         tenant: Whose they are.
         indexing: How they are found.
+        learns: Facts are taken from what users say; not where content is encrypted, which the
+            store cannot be.
     """
 
     tenant: str
     indexing: Indexing
+    learns: bool = True
 
     def learn(
         self, user_id: str, facts: Sequence[Fact], *, thread_id: str, entry_id: int
@@ -120,7 +123,9 @@ class UserFacts:
 
         Only what the user typed is read.
         """
-        facts = facts_in(user_text(message)) if isinstance(message, HumanMessage) else []
+        if not self.learns or not isinstance(message, HumanMessage):
+            return 0
+        facts = facts_in(user_text(message))
         return (yield from self.learn(user_id, facts, thread_id=thread_id, entry_id=entry_id))
 
     def lines(

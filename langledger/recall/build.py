@@ -46,7 +46,7 @@ class Unit:
     user_id: str | None
     tags: Sequence[str]
     metadata: Mapping[str, Any]
-    terms: str
+    terms: Sequence[str]
     body: bytes
 
 
@@ -104,7 +104,7 @@ def units_of_texts(texts: Iterable[Text], *, clean: Clean = str) -> list[Unit]:
                 user_id=None,
                 tags=list(given.tags),
                 metadata={**facts_of(text), "given": dict(given.metadata)},
-                terms=_vector(analysis.counts),
+                terms=list(analysis.counts),
                 body=compress("bytes", text.encode()),
             )
         )
@@ -145,7 +145,7 @@ def _unit(entry: Entry, part: int, text: str, analysis: Analysis, around: set[st
         user_id=entry.user_id,
         tags=tags,
         metadata={**facts, "given": dict(entry.metadata)},
-        terms=_vector([*analysis.counts, *context]),
+        terms=[*analysis.counts, *context],
         body=compress("bytes", text.encode()),
     )
 
@@ -168,7 +168,3 @@ def _words(analysis: Analysis) -> set[str]:
 
 def _digest(text: str) -> bytes:
     return blake2b(text.encode(), digest_size=16).digest()
-
-
-def _vector(terms: Iterable[str]) -> str:
-    return " ".join(quoted(term) for term in terms)

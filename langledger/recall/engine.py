@@ -15,6 +15,7 @@ from uuid import UUID
 from langledger.arguments import check_text, check_whole
 from langledger.database.queries import load_queries
 from langledger.database.replica import Replica
+from langledger.encryption import Later, Vault
 from langledger.entries import Location
 from langledger.entries.log import thread_key
 from langledger.errors import EmbeddingError, MissingDependencyError
@@ -48,6 +49,11 @@ def space_of(tenant: str, *names: str) -> UUID:
     """Return the space of another feature's texts; no thread has the same."""
     name = "\x00".join((tenant, "", *names)).encode()
     return UUID(bytes=blake2b(name, digest_size=16, person=b"recall").digest())
+
+
+def _in_clear(vault: Vault | None) -> bool:
+    """Tell whether terms stand in the index as they are, so that their frequencies are theirs."""
+    return vault is None or not vault.keyed
 
 
 @dataclass(slots=True)
@@ -325,7 +331,9 @@ class Recall:
         if units <= _COUNTED_UP_TO:
             return None
         if time.monotonic() - known.asked_common > _STATISTICS_SECONDS:
-            rows = yield from fetch(_queries["common_terms"])
+            rows = yield from fetch(
+                _queries["common_terms"], tenant=self._tenant, clear=Later(_in_clear)
+            )
             known.common = {row["term"]: float(row["frequency"]) for row in rows}
             known.asked_common = time.monotonic()
         return {term: share * units for term, share in (known.common or {}).items()}

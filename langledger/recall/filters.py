@@ -31,6 +31,8 @@ from psycopg.sql import SQL, Composable, Composed, Identifier
 from psycopg.types.json import Jsonb
 
 from langledger.arguments import check_text, check_whole, shown, unstorable
+from langledger.encryption import Spelled
+from langledger.encryption.marks import InClear, Many
 from langledger.entries.log import thread_key
 from langledger.errors import ConfigurationError
 
@@ -42,6 +44,10 @@ _COMPARED = {"entry_id": "ref", "created_at": "created_at"}
 NAMES = (*_COLUMNS, "thread_id", "tag", *_FACTS, "symbol", *_COMPARED, "metadata.<key>")
 _OPERATORS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
+_COMPARES = (
+    "filter 'metadata.{path}' compares values in the database, where they are encrypted: "
+    "filter by role, tag, task, user, path, symbol, topic or time"
+)
 _ROLES = {"user": "human", "assistant": "ai"}
 
 
@@ -82,10 +88,11 @@ def _one(tenant: str, name: str, value: Any, key: str) -> tuple[Composable, dict
 
 def _named(name: str, wanted: list[str], key: str) -> tuple[Composable, dict[str, Any]]:
     if name == "path":
-        return _path(key), {key: wanted, f"{key}_ends": ["%/" + _escaped(text) for text in wanted]}
+        ends = ["%/" + _escaped(text) for text in wanted]
+        return _path(key), {key: Many(map(Spelled, wanted)), f"{key}_ends": ends}
     if name in _FACTS or name == "symbol":
         kinds = ("function", "class", "error") if name == "symbol" else (name,)
-        return _fact(kinds, key), {key: wanted}
+        return _fact(kinds, key), {key: Many(map(Spelled, wanted))}
     raise ConfigurationError(f"unknown filter {name!r}; the known ones are {', '.join(NAMES)}")
 
 
@@ -128,10 +135,11 @@ def _given(path: str, value: Any, key: str) -> tuple[Composable, dict[str, Any]]
     for operator, bound in _operations(path, value, more=("$in",)).items():
         name = f"{key}_{len(params)}"
         if operator == "$in":
-            params[name] = [_json(path, member) for member in _members(path, bound)]
+            values = [_json(path, member) for member in _members(path, bound)]
+            params[name] = InClear(values, _COMPARES.format(path=path))
             parts.append(SQL("{} = ANY({}::jsonb[])").format(item, _param(name)))
             continue
-        params[name] = _json(path, bound)
+        params[name] = InClear(_json(path, bound), _COMPARES.format(path=path))
         symbol = SQL(cast("Any", _OPERATORS[operator]))
         parts.append(
             SQL("(jsonb_typeof({0}) = jsonb_typeof({2}::jsonb) AND {0} {1} {2}::jsonb)").format(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from langledger.database.queries import load_queries
+from langledger.encryption import Content, Later, Vault, contents, named
+from langledger.encryption.marks import Many, Spell
+from langledger.encryption.places import UNIT_BODY, UNIT_METADATA
 from langledger.entries import Entry, entry_of
 from langledger.operations import Operation, Query, Row, fetch, fetch_all
-from langledger.recall.build import Clean, Unit, units_of_entries, units_of_texts
+from langledger.recall.build import Clean, Unit, quoted, units_of_entries, units_of_texts
 from langledger.recall.types import Text
 
 __all__ = [
@@ -108,15 +112,51 @@ def _insert(
         "sizes": [unit.size for unit in units],
         "importances": [unit.importance for unit in units],
         "created": [unit.created_at for unit in units],
-        "digests": [unit.digest for unit in units],
+        "digests": named(unit.digest for unit in units),
         "roles": [unit.role for unit in units],
         "message_ids": [unit.message_id for unit in units],
         "tasks": [unit.task_id for unit in units],
         "users": [unit.user_id for unit in units],
         "tags": [" ".join(unit.tags) for unit in units],
-        "metadata": [Jsonb(dict(unit.metadata)) for unit in units],
-        "terms": [unit.terms for unit in units],
-        "bodies": [unit.body for unit in units],
+        "metadata": Many(map(_facts, units)),
+        "terms": Many(Later(partial(_vector, unit.terms)) for unit in units),
+        "bodies": contents(
+            UNIT_BODY,
+            (unit.body for unit in units),
+            ref=[unit.ref for unit in units],
+            part=[unit.part for unit in units],
+        ),
     }
     about = {"is_entry": generation is not None, "generation": generation}
     return Query(_queries["insert"], {"tenant": tenant, "space": space, **about, **columns})
+
+
+def _facts(unit: Unit) -> Content:
+    """Return what a text names; where it is encrypted, what filters find it by is hashed."""
+
+    def found_by(spell: Spell) -> dict[str, list[str]]:
+        return {
+            kind: [spell(name) for one in _listed(names) for name in _endings(kind, one)]
+            for kind, names in unit.metadata.items()
+            if kind != "given"
+        }
+
+    keys = {"ref": unit.ref, "part": unit.part}
+    return Content(UNIT_METADATA, Jsonb(dict(unit.metadata)), keys, found_by)
+
+
+def _listed(names: Any) -> list[str]:
+    return [names] if isinstance(names, str) else names
+
+
+def _endings(kind: str, name: str) -> list[str]:
+    """Return a path with each of its ends, by all of which a filter finds it."""
+    if kind != "path":
+        return [name]
+    parts = name.split("/")
+    return ["/".join(parts[at:]) for at in range(len(parts)) if parts[at:] != [""]]
+
+
+def _vector(terms: Sequence[str], vault: Vault | None) -> str:
+    spell = str if vault is None else vault.spell
+    return " ".join(quoted(spell(term)) for term in terms)

@@ -25,7 +25,7 @@ WITH done AS (
     FROM reach
 )
 SELECT seen.thread_id, e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id,
-       e.scope, e.metadata, e.body, seen.seq AS reach, seen.drafts::text AS drafts, seen.generation
+       e.scope, e.metadata, e.digest, e.body, seen.seq AS reach, seen.drafts::text AS drafts, seen.generation
 FROM seen CROSS JOIN done
 LEFT JOIN {schema}.entry e
   ON e.tenant = %(tenant)s AND e.thread_key = %(space)s AND e.seq IN (SELECT seq FROM page)
@@ -35,7 +35,7 @@ ORDER BY e.seq
 
 -- name: before
 SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata,
-       e.body
+       e.digest, e.body
 FROM {schema}.entry e
 WHERE e.tenant = %(tenant)s AND e.thread_key = %(space)s AND e.kind = 'message'
   AND e.seq < %(seq)s AND e.seq >= %(seq)s - 64

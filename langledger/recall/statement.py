@@ -9,6 +9,7 @@ from typing import Any, cast
 from psycopg.sql import SQL, Composable, Composed
 
 from langledger.database.queries import load_queries
+from langledger.encryption import Later, Vault
 from langledger.operations import Query
 from langledger.recall.analysis import is_whole
 from langledger.recall.build import CONTEXT, quoted
@@ -92,14 +93,13 @@ def search_query(
         {
             **params,
             **near_params,
-            **{f"t{place}": quoted(term) for place, term in enumerate(terms)},
-            **{f"c{place}": quoted(CONTEXT + term) for place, term in enumerate(terms)},
+            **{f"t{place}": _any([term]) for place, term in enumerate(terms)},
+            **{f"c{place}": _any([CONTEXT + term]) for place, term in enumerate(terms)},
             "tenant": tenant,
             "spaces": list(spaces) if spaces is not None else None,
-            "any": (" & " if together else " | ").join(f"({_any(_both(term))})" for term in wanted)
-            or quoted("="),
-            "any_context": _any(CONTEXT + term for term in terms if not is_whole(term)),
-            "any_whole": _any(term for term in terms if is_whole(term)),
+            "any": _spelled(map(_both, wanted), together=together),
+            "any_context": _any([CONTEXT + term for term in terms if not is_whole(term)]),
+            "any_whole": _any([term for term in terms if is_whole(term)]),
             "known": list(known) if known is not None else [0.0] * len(terms),
             "pool": pool,
         },
@@ -110,8 +110,20 @@ def _both(term: str) -> list[str]:
     return [term] if is_whole(term) else [term, CONTEXT + term]
 
 
-def _any(terms: Iterable[str]) -> str:
-    return " | ".join(quoted(term) for term in terms) or quoted("=")
+def _any(terms: Sequence[str]) -> Later:
+    return _spelled([terms])
+
+
+def _spelled(groups: Iterable[Sequence[str]], *, together: bool = False) -> Later:
+    """Return the ``tsquery`` of groups of terms, one of each; as the index spells them."""
+    given = [group for group in groups if group]
+
+    def made(vault: Vault | None) -> str:
+        spell = str if vault is None else vault.spell
+        each = (" | ".join(quoted(spell(term)) for term in group) for group in given)
+        return (" & " if together else " | ").join(f"({one})" for one in each) or quoted("=")
+
+    return Later(made)
 
 
 def _conditions(tenant: str, request: SearchRequest) -> tuple[Composed, dict[str, Any]]:

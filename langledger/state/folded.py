@@ -17,6 +17,8 @@ from typing import Any
 import zstandard
 
 from langledger.database.queries import load_queries
+from langledger.encryption import Content
+from langledger.encryption.places import STATE_FOLD
 from langledger.entries import Location
 from langledger.errors import DatabaseError
 from langledger.operations import Operation, fetch
@@ -90,7 +92,7 @@ def keep(
             maker=maker,
             seen=seen,
             generation=generation,
-            body=zstandard.compress(body, 3),
+            body=Content(STATE_FOLD, zstandard.compress(body, 3)),
         )
     except DatabaseError as error:
         _logger.debug("the state after entry %s was not kept: %s", seen, error)

@@ -19,7 +19,7 @@ RETURNING number
 
 -- name: events
 -- The events that are not merged yet, in order.
-SELECT number, at_seq, sources, body, created_at
+SELECT number, event_id, at_seq, sources, body, created_at
 FROM {schema}.state_event
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
   AND at_seq <= coalesce(%(until)s::bigint, 9223372036854775807)
@@ -87,7 +87,7 @@ ON CONFLICT (tenant, thread_key, scope, task_id, kind, record_id) DO UPDATE
 
 -- name: published
 -- As the view working_state has it, the tenant named in each table.
-SELECT r.project, t.thread_id, r.scope, nullif(r.task_id, '') AS task_id, r.kind, r.record_id, r.status,
+SELECT r.thread_key, r.project, t.thread_id, r.scope, nullif(r.task_id, '') AS task_id, r.kind, r.record_id, r.status,
        r.what, r.why, r.sources, r.updated_at
 FROM {schema}.state_record r
 JOIN {schema}.thread t ON t.tenant = %(tenant)s AND t.thread_key = r.thread_key
@@ -96,7 +96,7 @@ WHERE r.tenant = %(tenant)s AND r.project <> ''
   AND (%(kind)s::text IS NULL OR r.kind = %(kind)s)
   AND (%(thread_id)s::text IS NULL OR t.thread_id = %(thread_id)s)
 UNION ALL
-SELECT p.project, NULL, NULL, NULL, p.kind, p.record_id, p.status, p.what, p.why, '{}', p.updated_at
+SELECT NULL::uuid, p.project, NULL, NULL, NULL, p.kind, p.record_id, p.status, p.what, p.why, '{}', p.updated_at
 FROM {schema}.project_record p
 WHERE p.tenant = %(tenant)s AND %(thread_id)s::text IS NULL
   AND (%(project)s::text IS NULL OR p.project = %(project)s)

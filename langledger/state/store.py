@@ -13,6 +13,15 @@ from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
 from langledger.database.queries import load_queries
+from langledger.encryption import Content, Spelled, contents
+from langledger.encryption.marks import Many
+from langledger.encryption.places import (
+    PROJECT_WHAT,
+    PROJECT_WHY,
+    STATE_EVENT,
+    STATE_WHAT,
+    STATE_WHY,
+)
 from langledger.entries import Location
 from langledger.operations import Operation, Query, Row, fetch, fetch_all
 from langledger.state.edits import Added, Changed, Found, read_body
@@ -164,14 +173,21 @@ def times(location: Location, seqs: Iterable[int]) -> Operation[Mapping[int, dat
 def publish(location: Location, state: WorkingState, *, project: str) -> Operation[None]:
     """Let the other agents of a project see a state, all of its tasks."""
     rows = [row for one in (state, *state.other_tasks.values()) for row in _rows(one)]
-    columns = list(zip(*rows, strict=True)) or [()] * 7
     names = ("task_ids", "kinds", "record_ids", "statuses", "whats", "whys", "sources")
+    columns = dict(zip(names, zip(*rows, strict=True) if rows else [()] * 7, strict=True))
+    ids = Many(map(Spelled, columns["record_ids"]))
+    keys = {"task_id": columns["task_ids"], "kind": columns["kinds"], "record_id": ids}
     yield from fetch(
         _queries["publish"],
-        **location.keys,
-        scope=location.scope,
-        project=project,
-        **{name: list(column) for name, column in zip(names, columns, strict=True)},
+        **{
+            **location.keys,
+            "scope": location.scope,
+            "project": project,
+            **{name: list(column) for name, column in columns.items()},
+            "record_ids": ids,
+            "whats": contents(STATE_WHAT, columns["whats"], **keys),
+            "whys": contents(STATE_WHY, columns["whys"], **keys),
+        },
     )
 
 
@@ -184,16 +200,15 @@ def published(
     limit: int = 200,
 ) -> Operation[list[Row]]:
     """Return what agents of a project, or of every one, published, the newest first."""
-    return (
-        yield from fetch(
-            _queries["published"],
-            tenant=tenant,
-            project=project,
-            kind=kind,
-            thread_id=thread_id,
-            limit=limit,
-        )
+    rows = yield from fetch(
+        _queries["published"],
+        tenant=tenant,
+        project=project,
+        kind=kind,
+        thread_id=thread_id,
+        limit=limit,
     )
+    return [{name: row[name] for name in row if name != "thread_key"} for row in rows]
 
 
 def share(
@@ -213,8 +228,8 @@ def share(
         project=project,
         record_id=record_id,
         kind=kind,
-        what=what,
-        why=why,
+        what=Content(PROJECT_WHAT, what),
+        why=Content(PROJECT_WHY, why),
         status=status,
     )
 
@@ -267,7 +282,7 @@ def _add(
         "event_id": event_id,
         "at_seq": at_seq,
         "sources": sorted(set(sources)),
-        "body": Jsonb(body.model_dump(mode="json")),
+        "body": Content(STATE_EVENT, Jsonb(body.model_dump(mode="json"))),
     }
     return Query(_queries["add_event"], params)
 

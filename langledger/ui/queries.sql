@@ -50,7 +50,7 @@ SELECT concat_ws('.', count(*), extract(epoch FROM max(updated_at))) AS pulse
 FROM {schema}.thread WHERE tenant = %(tenant)s
 
 -- name: entries_after
-SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.body
+SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.digest, e.body
 FROM {schema}.entry e
 WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
   AND e.seq > %(place)s AND (%(role)s::text IS NULL OR e.role = %(role)s)
@@ -58,7 +58,7 @@ ORDER BY e.seq
 LIMIT %(limit)s
 
 -- name: entries_before
-SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.body
+SELECT e.seq, e.tokens, e.created_at, e.role, e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.digest, e.body
 FROM {schema}.entry e
 WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
   AND e.seq < %(place)s AND (%(role)s::text IS NULL OR e.role = %(role)s)

@@ -28,11 +28,14 @@ def config(thread_id: str, user_id: str | None = None) -> dict[str, Any]:
     return {"configurable": {"thread_id": thread_id, **named}}
 
 
-def live(ledger: Ledger, thread_id: str, *, word: str, user_id: str = "ann") -> None:
+def live(
+    ledger: Ledger, thread_id: str, *, word: str, user_id: str = "ann", stores: bool = True
+) -> None:
     """Let an agent work through compactions, and people pin, note and store, all about a word.
 
     The word is in the user's first message, in what tools are given and return, in a fact about
-    the user, in the working state, a pin, an item of the store and a cached summary.
+    the user, in the working state, a pin, an item of the store (if it ``stores``) and a cached
+    summary.
     """
     script = [*(_step(n, word) for n in range(STEPS)), AIMessage(f"All of {word} is written.")]
     agent = create_agent(
@@ -46,7 +49,8 @@ def live(ledger: Ledger, thread_id: str, *, word: str, user_id: str = "ann") -> 
     ledger.add_to_state(thread_id, "decision", f"keep {word}")
     ledger.pin(thread_id, f"the word is {word}")
     ledger.pin(thread_id, entry_id=1)
-    ledger.store().put(("notes", user_id), "word", {"text": f"it is {word}"})
+    if stores:
+        ledger.store().put(("notes", user_id), "word", {"text": f"it is {word}"})
     ledger.compact(thread_id)
     ledger.flush()
     assert ledger.recall(word, thread_id=thread_id)

@@ -28,7 +28,7 @@ SECRET = "the safe opens with zanzibar 4711"
 
 
 def test_no_table_is_left_out(module_dsn: str) -> None:
-    assert set(TENANT_TABLES) == tables(module_dsn) - {"forget_receipt"}
+    assert set(TENANT_TABLES) == tables(module_dsn) - {"forget_receipt", "encryption_key"}
     assert set(THREAD_TABLES) == tables(module_dsn, "thread_key")
 
 

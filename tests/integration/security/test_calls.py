@@ -71,7 +71,17 @@ PARTS = {
     *("compact_tool", "compaction_node", "entry_tool", "pre_model_hook", "recall_tool"),
     *("repository", "retriever", "team_state_tool", "update_state_tool", "with_defaults"),
     *("close", "compaction_defaults", "dsn", "executor", "for_tenant", "from_conn_string"),
-    *("from_settings", "keeper", "long_term", "open", "outage", "recalling", "redactor"),
+    *(
+        "encrypts",
+        "from_settings",
+        "keeper",
+        "long_term",
+        "open",
+        "outage",
+        "recalling",
+        "redactor",
+        "replica",
+    ),
     *("tenant", "with_outage_buffer"),
 }
 
@@ -134,7 +144,7 @@ FACTS: Mapping[str, Call] = {
     "lines": lambda it: it.lines(USER, WORD.upper(), opening=True, thread_id="other"),
     "search": lambda it: it.search(USER, WORD.upper()),
 }
-FACTS_PARTS = {"indexing", "tenant"}
+FACTS_PARTS = {"indexing", "learns", "tenant"}
 
 
 def _policy() -> Any:

@@ -1,0 +1,204 @@
+"""Rotating the keys of a tenant: in batches, resumable, beside readers and writers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, cast
+
+from langledger.arguments import check_tenant, check_whole
+from langledger.database import Database
+from langledger.database.queries import load_queries
+from langledger.database.vaults import Vaults
+from langledger.encryption import KeyRing, Vault
+from langledger.encryption.places import SECRET
+from langledger.encryption.vault import MARK, opened_bytes, sealed_bytes
+from langledger.operations import Batch, Query, Row
+from langledger.rotation.tables import TABLES, Table
+
+__all__ = ["BATCH", "Rotation", "rotate_keys"]
+
+_queries = load_queries("langledger.rotation")
+
+BATCH = 200
+"""Rows that are read, and written, at once."""
+_PASSES = 10  # what others write meanwhile, with an older ring, is met by the next one
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """What a rotation did.
+
+    Attributes:
+        tenant: Whose content.
+        key: The id of the key that it is under now.
+        rewritten: Rows that were not, by table; with a dry run, those that are not.
+        read: Rows that were looked at, all passes together.
+        changed: Rows that were changed by somebody else at that moment, and are met again.
+        done: Nothing of what is encrypted is under another key, or in clear.
+        in_clear: Tables with rows of the tenant that are never encrypted.
+    """
+
+    tenant: str
+    key: str
+    rewritten: Counter[str] = field(default_factory=Counter[str])
+    read: int = 0
+    changed: int = 0
+    done: bool = False
+    in_clear: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {**asdict(self), "rewritten": dict(self.rewritten), "in_clear": list(self.in_clear)}
+
+
+Told = Callable[[str, int, int], object]
+"""Is told the table, and how many of its rows were read and rewritten."""
+
+
+def rotate_keys(
+    dsn: str,
+    ring: KeyRing,
+    *,
+    tenant: str = "default",
+    schema: str = "langledger",
+    batch: int = BATCH,
+    dry_run: bool = False,
+    told: Told | None = None,
+) -> Rotation:
+    """Encrypt everything of a tenant with the newest key of a ring.
+
+    What is under it already is left alone. Interrupted, it is run again and goes on. Others may
+    read and write meanwhile, if their rings have the newest key too. Only where a tenant has rows
+    from before encryption was switched on, others keep out: their calls fail with one clear error
+    until it is done.
+
+    Args:
+        dsn: The database.
+        ring: The keys, the newest first; those that content is still under among them.
+        tenant: Whose content.
+        schema: Holds the tables.
+        batch: Rows at once.
+        dry_run: Count what is not under the newest key, and change nothing.
+        told: Is told of the progress.
+
+    Raises:
+        ConfigurationError: An argument is not usable.
+        EncryptionError: Content is under a key that the ring does not have, or was changed.
+    """
+    check_whole("batch", batch, least=1, most=10_000)
+    with Database(dsn, schema=schema, max_size=1, encryption=ring) as database:
+        database.vaults = Vaults(ring, converting=True)
+        run = _Run(database, ring, check_tenant(tenant), batch, dry_run, told or _silent)
+        return replace(run.all(), in_clear=run.in_clear())
+
+
+def _silent(*_: object) -> None:
+    """Nobody is told."""
+
+
+@dataclass(slots=True)
+class _Run:
+    database: Database
+    ring: KeyRing
+    tenant: str
+    batch: int
+    dry_run: bool
+    told: Told
+
+    def all(self) -> Rotation:
+        vault = self._vault()
+        if self.dry_run:
+            counted = self._pass(vault)
+            return Rotation(self.tenant, self.ring.newest, counted.rewritten, counted.read)
+        if self._begin():
+            self._forget_derived()
+        rewritten: Counter[str] = Counter()
+        read = changed = 0
+        for _ in range(_PASSES):
+            one = self._pass(vault)
+            rewritten += one.rewritten
+            read, changed = read + one.read, changed + one.changed
+            if not one.rewritten and not one.changed:
+                self._finish()
+                return Rotation(self.tenant, self.ring.newest, rewritten, read, changed, done=True)
+        return Rotation(self.tenant, self.ring.newest, rewritten, read, changed)
+
+    def in_clear(self) -> tuple[str, ...]:
+        rows = self._rows(Query(_queries["uncovered"], {"tenant": self.tenant}))
+        return tuple(row["name"] for row in rows)
+
+    def _vault(self) -> Vault:
+        self._rows(Query(_queries["state"], {"tenant": self.tenant}))  # makes the secret
+        row = self._rows(Query(_queries["state"], {"tenant": self.tenant}))[0]
+        secret = opened_bytes(
+            self.ring, self.tenant, SECRET.number, (), cast("bytes", row["sealed"])
+        )
+        return Vault(self.ring, self.tenant, secret, keyed=True)
+
+    def _begin(self) -> bool:
+        """Keep writers out while digests and words in clear are replaced; tell whether they are."""
+        params = {"tenant": self.tenant}
+        _, rows = self._results(Query(_queries["begin"], params), Query(_queries["state"], params))
+        return rows[0]["state"] == "converting"
+
+    def _forget_derived(self) -> None:
+        """Take away what can be made anew, and is found by words or digests in clear."""
+        params = {"tenant": self.tenant}
+        self._rows(Query(_queries["uncache"], params))
+        while rows := self._rows(Query(_queries["spaces"], {**params, "limit": self.batch})):
+            self._unindex([row["space"] for row in rows])
+
+    def _unindex(self, spaces: list[object]) -> None:
+        self._rows(Query(_queries["unindex"], {"tenant": self.tenant, "spaces": spaces}))
+
+    def _finish(self) -> None:
+        params = {"tenant": self.tenant}
+        row = self._rows(Query(_queries["state"], params))[0]
+        secret = opened_bytes(
+            self.ring, self.tenant, SECRET.number, (), cast("bytes", row["sealed"])
+        )
+        sealed = sealed_bytes(self.ring, self.tenant, SECRET.number, (), secret)
+        self._rows(Query(_queries["finish"], {**params, "sealed": sealed}))
+
+    def _pass(self, vault: Vault) -> Rotation:
+        rewritten: Counter[str] = Counter()
+        total = changed = 0
+        for table in TABLES:
+            read = written = 0
+            for rows in self._pages(table):
+                stale = [query for row in rows if (query := self._stale(table, row, vault))]
+                done = len(stale) if self.dry_run or not stale else self._written(stale)
+                changed += len(stale) - done
+                read, written = read + len(rows), written + done
+                self.told(table.name, read, written)
+            rewritten[table.name] += written
+            total += read
+        return Rotation(self.tenant, self.ring.newest, +rewritten, total, changed)
+
+    def _stale(self, table: Table, row: Row, vault: Vault) -> Query | None:
+        clear = table.name == "recall_unit" and not row["raw_body"].startswith(MARK)
+        if clear and not self.dry_run:  # somebody without keys has indexed it
+            self._unindex([row["space"]])
+            return None
+        return table.rewrite(self.tenant, row, vault)
+
+    def _written(self, queries: list[Query]) -> int:
+        return sum(map(len, self._results(*queries)))
+
+    def _pages(self, table: Table) -> Iterator[list[Row]]:
+        after: Row | None = None
+        while True:
+            rows = self._rows(table.page(self.tenant, after, self.batch))
+            if rows:
+                yield rows
+            if len(rows) < self.batch:
+                return
+            after = rows[-1]
+
+    def _rows(self, query: Query) -> list[Row]:
+        return self._results(query)[0]
+
+    def _results(self, *queries: Query) -> list[list[Row]]:
+        return self.database.execute(Batch(queries))

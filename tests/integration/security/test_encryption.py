@@ -1,0 +1,136 @@
+"""Content is encrypted at rest: nobody who reads the tables learns what was said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from langledger import Ledger
+from langledger.database.connection import connect
+from langledger.encryption import KeyRing
+from langledger.encryption.marks import TEXT
+from langledger.encryption.places import PLACES
+from langledger.encryption.vault import MARK
+from langledger.errors import EncryptionError
+from langledger.rotation import rotate_keys
+from tests.support.lived import config, live
+
+WORD = "zanzibar"
+OLD, NEW = KeyRing.new_key(), KeyRing.new_key()
+
+
+def tables(dsn: str) -> dict[str, list[str]]:
+    """Return every row of every table, as text and as the bytes it is."""
+    with connect(dsn) as connection:
+        names = connection.execute(
+            "SELECT c.relname AS name FROM pg_class c "
+            "JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = 'langledger' AND c.relkind IN ('r', 'p')"
+        ).fetchall()
+        return {
+            row["name"]: [
+                _told(found)
+                for found in connection.execute(f"SELECT * FROM langledger.{row['name']}")
+            ]
+            for row in names
+        }
+
+
+def _told(row: dict[str, Any]) -> str:
+    parts = [v.decode("latin-1") if isinstance(v, bytes) else str(v) for v in row.values()]
+    return "\n".join(parts)
+
+
+def telling(dsn: str) -> set[str]:
+    """Return the tables that hold the word."""
+    return {name for name, rows in tables(dsn).items() if any(WORD in row for row in rows)}
+
+
+def uncovered(dsn: str) -> set[str]:
+    """Return the tables with content that is no ciphertext."""
+    found: set[str] = set()
+    with connect(dsn) as connection:
+        for place in PLACES.values():
+            rows = connection.execute(f"SELECT {place.column} AS c FROM langledger.{place.table}")
+            cells = [row["c"] for row in rows if row["c"] is not None]
+            if place.table != "checkpoint" and not all(map(_is_sealed, cells)):
+                found.add(place.table)
+    return found
+
+
+def _is_sealed(cell: Any) -> bool:
+    if isinstance(cell, dict):
+        return all(
+            not value or not isinstance(value, str) or _is_sealed(value) for value in cell.values()
+        )
+    return cell.startswith(MARK if isinstance(cell, bytes) else TEXT)
+
+
+def check_readable(ledger: Ledger) -> None:
+    assert any(WORD in hit.text for hit in ledger.recall(WORD, thread_id="t"))
+    assert WORD in str(ledger.state("t").files_touched)
+    assert WORD in str(ledger.state("t").decisions)
+    assert WORD in str(ledger.pins("t"))
+    assert all(WORD in entry.message.model_dump_json() for entry in ledger.history("t"))
+    found = ledger.checkpointer().get_tuple(config("t"))
+    assert found is not None
+    assert WORD in found.checkpoint["channel_values"]["messages"][0].text
+    assert ledger.compactions("t")[-1].generation > 1
+
+
+def test_no_table_tells_what_was_said(dsn: str) -> None:
+    with Ledger.from_conn_string(dsn, encryption={"old": OLD}) as ledger:
+        live(ledger, "t", word=WORD, stores=False)
+        check_readable(ledger)
+    assert telling(dsn) == uncovered(dsn) == set()
+
+
+def test_rows_in_clear_stay_readable_until_they_are_encrypted(dsn: str) -> None:
+    with Ledger.from_conn_string(dsn) as ledger:
+        live(ledger, "t", word=WORD, stores=False)
+        ledger.flush()
+        entries = ledger.count("t")
+    assert {"entry", "checkpoint", "pin", "recall_unit", "state_event"} <= telling(dsn)
+    assert "compaction" in uncovered(dsn)
+    ring = KeyRing({"old": OLD})
+    with Ledger.from_conn_string(dsn, encryption=ring) as ledger:
+        check_readable(ledger)
+        # What is there is found again, and what is new says nothing.
+        ledger.append([entry.message for entry in ledger.history("t")], thread_id="t")
+        assert ledger.count("t") == entries
+    assert rotate_keys(dsn, ring, dry_run=True).rewritten["entry"] >= entries
+    done = rotate_keys(dsn, ring, batch=7)
+    assert done.done
+    # Facts of the user, which are never encrypted, were kept before.
+    assert done.in_clear == ("store_item",)
+    assert telling(dsn) == {"store_item", "store_unit"}
+    assert uncovered(dsn) == set()
+    with Ledger.from_conn_string(dsn, encryption=ring) as ledger:
+        check_readable(ledger)
+        ledger.append([entry.message for entry in ledger.history("t")], thread_id="t")
+        assert ledger.count("t") == entries
+
+
+def test_an_old_key_can_be_dropped_after_a_rotation(dsn: str) -> None:
+    with Ledger.from_conn_string(dsn, encryption={"old": OLD}) as ledger:
+        live(ledger, "t", word=WORD, stores=False)
+    both = KeyRing({"new": NEW, "old": OLD})
+    with Ledger.from_conn_string(dsn, encryption=both) as ledger:
+        check_readable(ledger)
+    assert rotate_keys(dsn, both).done
+    again = rotate_keys(dsn, both)
+    assert again.done
+    assert not again.rewritten
+    with Ledger.from_conn_string(dsn, encryption={"new": NEW}) as ledger:
+        check_readable(ledger)
+    with (
+        Ledger.from_conn_string(dsn, encryption={"old": OLD}) as ledger,
+        pytest.raises(EncryptionError, match="'new', which is not among the keys given"),
+    ):
+        ledger.history("t")
+    with (
+        Ledger.from_conn_string(dsn) as ledger,
+        pytest.raises(EncryptionError, match="no keys were given"),
+    ):
+        ledger.history("t")
