@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
@@ -16,6 +17,7 @@ from langledger.entries.at_hand import is_user_run
 from langledger.entries.codec import storable
 from langledger.entries.compression import compress, decompress
 from langledger.recall.analysis import Analysis, analyse, is_whole
+from langledger.recall.dates import terms_of_dates, terms_of_day
 from langledger.recall.metadata import facts_of
 from langledger.recall.tags import importance_of, tags_of
 from langledger.recall.types import Text
@@ -26,7 +28,11 @@ __all__ = ["CONTEXT", "Clean", "Unit", "quoted", "text_of", "units_of_entries", 
 CONTEXT = "<"
 """Begins the terms that a short message takes over from those before it."""
 Clean: TypeAlias = Callable[[str], str]
-_BACK = 4  # messages
+NEARNESS = {"A": 0.6, "B": 0.5, "C": 0.4, "D": 0.25}
+"""How much a word counts that a message has from those before it, by the label of its term."""
+_BACK = "ABCCDDDD"  # labels of the messages before, the nearest first
+_SPEAKER = re.compile(r"\A\s*[^\W\d_][\w .'-]{0,40}[:\uff1a]\s")
+_DATE = 60  # characters of a value that may be a date
 _SHORT = 400  # characters; what is longer says itself what it is about
 
 
@@ -46,7 +52,7 @@ class Unit:
     user_id: str | None
     tags: Sequence[str]
     metadata: Mapping[str, Any]
-    terms: Sequence[str]
+    terms: Mapping[str, str]  # each with its label, empty for one of the text's own
     body: bytes
 
 
@@ -55,8 +61,8 @@ def units_of_entries(
 ) -> list[Unit]:
     """Return the units of entries that follow each other.
 
-    A short message takes over the words of the ones before it, with less weight: "ten dollars"
-    answers for what the question before it named.
+    A short message takes over the words of the ones before it, the further the less: "ten dollars"
+    answers for what the question before it named, and for what that was about.
 
     Args:
         entries: To be indexed, oldest first.
@@ -64,21 +70,21 @@ def units_of_entries(
         clean: Takes secrets out of a text.
     """
     heads = call_heads(entry.message for entry in (*before, *entries))
-    talk: deque[set[str]] = deque(maxlen=_BACK)
+    talk: deque[set[str]] = deque(maxlen=len(_BACK))
     # Of those before, no more is read than the newest ones that a short message may continue.
-    for entry in [entry for entry in before if _is_talk(entry.message)][-_BACK:]:
+    for entry in [entry for entry in before if _is_talk(entry.message)][-len(_BACK) :]:
         texts = _texts(entry.message, heads, clean)
-        talk.append(_words(analyse(texts[0])) if _is_short(entry.message, texts) else set())
+        talk.append(_words(texts[0]) if _is_short(entry.message, texts) else set())
     units: list[Unit] = []
     for entry in entries:
         texts = _texts(entry.message, heads, clean)
         analyses = [analyse(text) for text in texts]
         short = _is_short(entry.message, texts)
-        around = set[str]().union(*talk) if short else set[str]()
+        around = _nearness(talk) if short else dict[str, str]()
         rows = zip(texts, analyses, strict=True)
         units += [_unit(entry, part, *row, around) for part, row in enumerate(rows)]
         if _is_talk(entry.message):
-            talk.append(_words(analyses[0]) if short else set())
+            talk.append(_words(texts[0]) if short else set())
     return units
 
 
@@ -104,7 +110,7 @@ def units_of_texts(texts: Iterable[Text], *, clean: Clean = str) -> list[Unit]:
                 user_id=None,
                 tags=list(given.tags),
                 metadata={**facts_of(text), "given": dict(given.metadata)},
-                terms=list(analysis.counts),
+                terms=dict.fromkeys(analysis.counts, ""),
                 body=compress("bytes", text.encode()),
             )
         )
@@ -126,12 +132,15 @@ def quoted(term: str) -> str:
     return f"'{escaped}'"
 
 
-def _unit(entry: Entry, part: int, text: str, analysis: Analysis, around: set[str]) -> Unit:
+def _unit(
+    entry: Entry, part: int, text: str, analysis: Analysis, around: Mapping[str, str]
+) -> Unit:
     # What a shell printed for the user is no more the user's word than what one printed for a tool.
     tags = tags_of(text, "tool" if is_user_run(entry.message) else entry.role)
     tool = getattr(entry.message, "name", None) if entry.role == "tool" else None
     facts = {**facts_of(text), **({"tool": tool} if tool else {})}
-    context = [CONTEXT + term for term in around if term not in analysis.counts]
+    own = dict.fromkeys((*analysis.counts, *_dates(entry, text)), "")
+    context = {CONTEXT + term: label for term, label in around.items() if term not in own}
     return Unit(
         ref=entry.entry_id,
         part=part,
@@ -145,7 +154,7 @@ def _unit(entry: Entry, part: int, text: str, analysis: Analysis, around: set[st
         user_id=entry.user_id,
         tags=tags,
         metadata={**facts, "given": dict(entry.metadata)},
-        terms=[*analysis.counts, *context],
+        terms=own | context,
         body=compress("bytes", text.encode()),
     )
 
@@ -162,8 +171,31 @@ def _is_short(message: BaseMessage, texts: Sequence[str]) -> bool:
     return len(texts) == 1 and len(texts[0]) <= _SHORT and _is_talk(message)
 
 
-def _words(analysis: Analysis) -> set[str]:
-    return {term for term in analysis.counts if not is_whole(term)}
+def _words(text: str) -> set[str]:
+    """Return the words that a message hands on: not who says it, for others answer."""
+    counts = analyse(_SPEAKER.sub("", text, count=1)).counts
+    return {term for term in counts if not is_whole(term)}
+
+
+def _nearness(talk: Sequence[set[str]]) -> dict[str, str]:
+    """Return the words of the messages before, each with the label of the nearest that has it."""
+    found: dict[str, str] = {}
+    for words, label in zip(reversed(talk), _BACK, strict=False):
+        found |= dict.fromkeys(words - found.keys(), label)
+    return found
+
+
+def _dates(entry: Entry, text: str) -> Iterator[str]:
+    """Return the terms of when something was said, and of the dates that somebody names in it.
+
+    When it was said is a date that the caller gave, else when it was recorded. A tool's output has
+    dates that nobody asks for.
+    """
+    given = (value for value in entry.metadata.values() if isinstance(value, str))
+    dates = [term for value in given for term in terms_of_dates(value[:_DATE])]
+    yield from dates or terms_of_day(entry.created_at)
+    if _is_talk(entry.message):
+        yield from terms_of_dates(text)
 
 
 def _digest(text: str) -> bytes:

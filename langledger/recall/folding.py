@@ -11,7 +11,7 @@ from uuid import UUID
 from langledger.operations import Row
 from langledger.recall.analysis import STOP
 
-__all__ = ["Candidate", "fold", "order", "superseded", "without_calls"]
+__all__ = ["Candidate", "asks", "fold", "order", "superseded", "without_calls"]
 
 _REPLACED = 0.9
 _AS_RELEVANT = 0.8  # of a statement's relevance, that one which replaces it has at least
@@ -57,6 +57,11 @@ class Candidate:
 def order(one: Candidate) -> tuple[Any, ...]:
     """Return what candidates are sorted by: the score, then what is newer."""
     return (-one.score, -one.row["created_at"].timestamp(), -one.ref, one.part, one.space)
+
+
+def asks(text: str) -> bool:
+    """Tell a short text that ends in a question."""
+    return len(text) <= _STATEMENT and _ASKS.search(text) is not None
 
 
 def fold(found: Sequence[Candidate], most: int) -> list[Candidate]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -157,6 +157,8 @@ def _endings(kind: str, name: str) -> list[str]:
     return ["/".join(parts[at:]) for at in range(len(parts)) if parts[at:] != [""]]
 
 
-def _vector(terms: Sequence[str], vault: Vault | None) -> str:
+def _vector(terms: Mapping[str, str], vault: Vault | None) -> str:
+    """Return the ``tsvector``; a label hangs on a position, which none has a use for."""
     spell = str if vault is None else vault.spell
-    return " ".join(quoted(spell(term)) for term in terms)
+    each = ((quoted(spell(term)), label) for term, label in terms.items())
+    return " ".join(f"{term}:1{label}" if label else term for term, label in each)

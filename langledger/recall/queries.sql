@@ -127,7 +127,7 @@ FROM part
 JOIN pg_stats s ON format('%%I.%%I', s.schemaname, s.tablename)::regclass = part.oid AND s.attname = 'terms',
      unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs[1:cardinality(s.most_common_elems::text::text[])])
      AS e (term, frequency)
-WHERE part.share > 0
+WHERE part.share > 0 AND %(clear)s
 GROUP BY e.term
 
 -- name: touch
@@ -224,12 +224,13 @@ WHERE c.relnamespace = (SELECT t.relnamespace FROM pg_class t WHERE t.oid = '{sc
 
 -- name: search
 -- Candidates of the three arms with the raw numbers of each; langledger.recall.scoring ranks them.
--- body and context are bit sets: which terms a unit has itself, and which the messages before it have.
+-- body is a bit set: which terms a unit has itself. context is how much of each it has from the
+-- messages before it, or NULL.
 WITH scope AS (
     SELECT greatest(coalesce(sum(s.units), 0), 1)::float8 AS units
     FROM {schema}.recall_space s WHERE s.tenant = %(tenant)s AND {space_of_scope}
 ), matched AS MATERIALIZED (
-    SELECT u.space, u.ref, u.part, u.size, ({body})::int8 AS body, ({context})::int8 AS context
+    SELECT u.space, u.ref, u.part, u.size, ({body})::int8 AS body, {context} AS context
     FROM {units} AS u
     WHERE u.tenant = %(tenant)s AND u.terms @@ %(any)s::tsquery AND {space_of_unit} {condition}
 ), counted AS (
@@ -278,7 +279,7 @@ LEFT JOIN LATERAL (
 CROSS JOIN weighed w CROSS JOIN scope
 
 -- name: near_scored
-SELECT n.space, n.ref, n.part, coalesce(s.size, 0), coalesce(s.body, 0), coalesce(s.context, 0),
+SELECT n.space, n.ref, n.part, coalesce(s.size, 0), coalesce(s.body, 0), s.context,
        coalesce(s.norm, 0), coalesce(s.words, 0), coalesce(s.wholes, 0)
 FROM near n
 LEFT JOIN LATERAL (

@@ -26,19 +26,19 @@ from typing import Any
 from langledger.operations import Row
 from langledger.recall.analysis import is_whole
 from langledger.recall.build import text_of
-from langledger.recall.folding import Candidate, fold, superseded, without_calls
+from langledger.recall.folding import Candidate, asks, fold, superseded, without_calls
 from langledger.recall.phrases import Pair, phrase_shares
 from langledger.recall.tags import LASTING
 
-__all__ = ["CONTEXT", "WHOLE", "Question", "metadata_of", "ranked"]
+__all__ = ["WHOLE", "Question", "metadata_of", "ranked"]
 
 WHOLE = 1.5  # weight of a whole identifier over a word
-CONTEXT = 0.5  # weight of a word of the messages before
 _TERMS, _MEANING = 0.85, 0.15
 _PHRASE = 0.2
 _RANKS_FROM = 20  # hits
 _RANK = 60
 _FADING = 0.95  # a day
+_ASKS = 0.85  # of a message that ends in a question: what answers stands before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Question:
     """What was searched for.
 
     Attributes:
-        terms: In the order of the bits of ``has`` and ``around``.
+        terms: In the order of the bits of ``has``, and of ``around``.
         left_out: Terms of the question that were too common to be searched.
         pairs: Words that stand side by side in it.
     """
@@ -139,14 +139,16 @@ def _age_from(row: Row) -> datetime:
 
 
 def _adjust(one: Candidate, newest: datetime) -> None:
-    """Let age and importance weigh, each by a tenth at most."""
+    """Let age and importance weigh, each by a tenth at most, and what only asks less."""
     lasting = not LASTING.isdisjoint(one.row["tags"])
     days = 0.0 if lasting else (newest - _age_from(one.row)).total_seconds() / 86_400
     one.scores["decay"] = 0.9 + 0.2 * math.pow(_FADING, max(0.0, days))
     one.scores["importance"] = 0.9 + 0.2 * one.row["importance"]
     if "superseded" in one.row["tags"]:
         one.scores["superseded"] = 0.5
-    for factor in ("decay", "importance", "superseded"):
+    if asks(one.text):
+        one.scores["asks"] = _ASKS
+    for factor in ("decay", "importance", "superseded", "asks"):
         one.score *= one.scores.get(factor, 1.0)
 
 

@@ -12,8 +12,9 @@ from langledger.database.queries import load_queries
 from langledger.database.replica import Replica
 from langledger.errors import ConfigurationError, EmbeddingError
 from langledger.operations import Operation, Query, Row, fetch_all
-from langledger.recall.analysis import analyse, is_whole, telling
+from langledger.recall.analysis import analyse, is_whole, telling, without_asking
 from langledger.recall.build import CONTEXT, Clean
+from langledger.recall.dates import terms_of_dates
 from langledger.recall.folding import Candidate
 from langledger.recall.gate import judge
 from langledger.recall.index import behind_query, catch_up, missing_query
@@ -50,7 +51,8 @@ def checked(request: SearchRequest) -> SearchRequest:
 
 def question_terms(query: str) -> list[str]:
     """Return what of a question is searched for: whole names first, then the longest words."""
-    counts = telling(analyse(query[:_READ]).counts)
+    read = query[:_READ]
+    counts = [*telling(analyse(without_asking(read)).counts), *terms_of_dates(read)]
     wholes = sorted((term for term in counts if is_whole(term)), key=_by_length)[: TERMS // 2]
     words = sorted((term for term in counts if not is_whole(term)), key=_by_length)
     kept = {*wholes, *words[: TERMS - len(wholes)]}
@@ -247,7 +249,7 @@ def _reasons(one: Candidate, question: Question) -> tuple[str, ...]:
     around = [
         term
         for bit, term in enumerate(question.terms)
-        if one.row["around"] >> bit & 1 and term not in has
+        if (one.row["around"] or {bit: 0})[bit] > 0 and term not in has
     ]
     wholes = [term[1:] for term in has if is_whole(term)]
     words = [term for term in has if not is_whole(term)]

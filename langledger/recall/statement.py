@@ -12,9 +12,8 @@ from langledger.database.queries import load_queries
 from langledger.encryption import Later, Vault
 from langledger.operations import Query
 from langledger.recall.analysis import is_whole
-from langledger.recall.build import CONTEXT, quoted
+from langledger.recall.build import CONTEXT, NEARNESS, quoted
 from langledger.recall.filters import condition
-from langledger.recall.scoring import CONTEXT as CONTEXT_WEIGHT
 from langledger.recall.tags import HIDDEN
 from langledger.recall.types import SearchRequest
 
@@ -24,6 +23,7 @@ _queries = load_queries("langledger.recall")
 _SCHEMA = SQL("{schema}")
 FENCED_BELOW = 20_000
 """Units of a space up to which all of its rows are read by the key, whatever the terms are."""
+_LABELS = tuple(NEARNESS)[:-1]  # asked for; what has another has the last
 _INDEX_GIVES = 120  # rows: hnsw.ef_search of recall_nearest; who asks for more would get no more
 
 
@@ -80,7 +80,7 @@ def search_query(
         space_of_unit=in_space,
         units=_fence() if fenced else SQL("{schema}.recall_unit"),
         body=_bits(terms),
-        context=_bits(terms, context=True),
+        context=_nearness(terms),
         counts=_counts(len(terms)),
         words=_sum(terms, whole=False),
         wholes=_sum(terms, whole=True),
@@ -95,6 +95,11 @@ def search_query(
             **near_params,
             **{f"t{place}": _any([term]) for place, term in enumerate(terms)},
             **{f"c{place}": _any([CONTEXT + term]) for place, term in enumerate(terms)},
+            **{
+                f"c{place}{label}": _any([CONTEXT + term], label)
+                for place, term in enumerate(terms)
+                for label in _LABELS
+            },
             "tenant": tenant,
             "spaces": list(spaces) if spaces is not None else None,
             "any": _spelled(map(_both, wanted), together=together),
@@ -110,17 +115,18 @@ def _both(term: str) -> list[str]:
     return [term] if is_whole(term) else [term, CONTEXT + term]
 
 
-def _any(terms: Sequence[str]) -> Later:
-    return _spelled([terms])
+def _any(terms: Sequence[str], label: str = "") -> Later:
+    return _spelled([terms], label=label)
 
 
-def _spelled(groups: Iterable[Sequence[str]], *, together: bool = False) -> Later:
+def _spelled(groups: Iterable[Sequence[str]], *, together: bool = False, label: str = "") -> Later:
     """Return the ``tsquery`` of groups of terms, one of each; as the index spells them."""
     given = [group for group in groups if group]
+    mark = f":{label}" if label else ""
 
     def made(vault: Vault | None) -> str:
         spell = str if vault is None else vault.spell
-        each = (" | ".join(quoted(spell(term)) for term in group) for group in given)
+        each = (" | ".join(quoted(spell(term)) + mark for term in group) for group in given)
         return (" & " if together else " | ").join(f"({one})" for one in each) or quoted("=")
 
     return Later(made)
@@ -185,25 +191,39 @@ def _fence() -> Composable:
     )
 
 
-def _bits(terms: Sequence[str], *, context: bool = False) -> Composable:
+def _bits(terms: Sequence[str]) -> Composable:
     """Return the bit set of the terms that ``u`` has; what few units have is asked for once."""
-    words = [place for place, term in enumerate(terms) if not is_whole(term)]
-    if context:
-        return _if_any("any_context", "c", words)
-    wholes = [place for place, term in enumerate(terms) if is_whole(term)]
-    own = [_bit("t", place) for place in words] or ["0"]
-    return SQL("{} | {}").format(_sql(" | ".join(own)), _if_any("any_whole", "t", wholes))
+    own = [_bit(place) for place, term in enumerate(terms) if not is_whole(term)] or ["0"]
+    wholes = [_bit(place) for place, term in enumerate(terms) if is_whole(term)]
+    if not wholes:
+        return _sql(" | ".join(own))
+    rare = f"CASE WHEN u.terms @@ %(any_whole)s::tsquery THEN {' | '.join(wholes)} ELSE 0 END"
+    return _sql(" | ".join([*own, rare]))
 
 
-def _if_any(name: str, letter: str, places: Sequence[int]) -> Composable:
-    if not places:
-        return SQL("0")
-    bits = " | ".join(_bit(letter, place) for place in places)
-    return _sql(f"CASE WHEN u.terms @@ %({name})s::tsquery THEN {bits} ELSE 0 END")
+def _nearness(terms: Sequence[str]) -> Composable:
+    """Return how much of each term ``u`` has from the messages before; NULL where nothing."""
+    if all(map(is_whole, terms)):
+        return SQL("NULL::float4[]")
+    each = ["0" if is_whole(term) else _near_share(place) for place, term in enumerate(terms)]
+    return _sql(
+        f"CASE WHEN u.terms @@ %(any_context)s::tsquery THEN ARRAY[{', '.join(each)}]::float4[] END"
+    )
 
 
-def _bit(letter: str, place: int) -> str:
-    return f"((u.terms @@ %({letter}{place})s::tsquery)::int::int8 << {place})"
+def _near_share(place: int) -> str:
+    labelled = (
+        f"WHEN u.terms @@ %(c{place}{label})s::tsquery THEN {NEARNESS[label]}" for label in _LABELS
+    )
+    last = list(NEARNESS.values())[-1]
+    return (
+        f"CASE WHEN NOT u.terms @@ %(c{place})s::tsquery THEN 0 {' '.join(labelled)} "
+        f"ELSE {last} END"
+    )
+
+
+def _bit(place: int) -> str:
+    return f"((u.terms @@ %(t{place})s::tsquery)::int::int8 << {place})"
 
 
 def _counts(terms: int) -> Composable:
@@ -224,7 +244,7 @@ def _share(place: int, *, whole: bool) -> str:
     own = f"(m.body >> {place} & 1)"
     if whole:
         return own
-    return f"greatest({own}, {CONTEXT_WEIGHT} * (m.context >> {place} & 1))"
+    return f"greatest({own}, coalesce(m.context[{place + 1}], 0))"
 
 
 def _sql(text: str) -> SQL:

@@ -364,3 +364,28 @@ def test_a_database_that_is_gone_is_one_clear_error(dsn: str) -> None:
     ledger.close()
     with pytest.raises(DatabaseError):
         run(ledger.recalling.index("t"), ledger.executor)
+
+
+def test_a_turn_of_a_conversation_is_found_by_who_said_it_and_what_it_was_about(
+    ledger: Ledger,
+) -> None:
+    said = [
+        ("Ana", "I said yes to the job at the aquarium!"),
+        ("Marek", "No way! And the flat, is it far from there?"),
+        ("Ana", "Two rooms near the river."),
+        ("Marek", "The oven broke, it cost me 640 euros."),
+        ("Ana", "Poor you. Mine works."),
+        ("Marek", "Do you cook at all?"),
+        ("Ana", "Sometimes, on Sundays. It takes me an hour."),
+    ]
+    ledger.append([HumanMessage(text, name=name) for name, text in said], thread_id="t")
+    assert texts(ledger, "What did Marek's oven cost?")[0] == "Marek: " + said[3][1]
+    assert texts(ledger, "Where is Ana's flat?")[0] == "Ana: " + said[2][1]
+    assert "Ana: " + said[6][1] in texts(ledger, "How often does Ana cook?")[:2]
+
+
+def test_what_was_said_on_a_day_is_found_by_the_day(ledger: Ledger) -> None:
+    for day in range(1, 29):
+        say(ledger, f"we looked at harbour {day}", metadata={"date": f"2023-05-{day:02}"})
+    assert texts(ledger, "Which harbour was it on May 7th?")[0] == "we looked at harbour 7"
+    assert texts(ledger, "5月21日看了哪个 harbour")[0] == "we looked at harbour 21"
