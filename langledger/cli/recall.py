@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -14,11 +15,13 @@ from langledger.cli.threads import ThreadId, require
 from langledger.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from langledger.ledger import Ledger
     from langledger.recall import Found
 
 __all__ = ["register"]
 
 _MOST = 1000
+_QUIET = 2.0  # seconds without a word
 _SHOWN = 600  # characters of a hit
 
 Query = Annotated[
@@ -61,6 +64,7 @@ def recall(
     wanted = _filters(filters)
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
         require(ledger, thread_id)
+        _index(ledger, thread_id)
         found = ledger.search(
             query, thread_id=thread_id, k=k, offset=offset, filter=wanted, explain=explain
         )
@@ -82,6 +86,7 @@ def search(
 
     wanted = _filters(filters)
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
+        _index(ledger)
         found = ledger.search(query, k=k, offset=offset, filter=wanted, explain=explain)
     _print(found, as_json=as_json, explain=explain, threads=True)
 
@@ -103,7 +108,7 @@ def index(
     from langledger.operations import run
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        entries = run(ledger.recalling.index(thread_id), ledger.executor)
+        entries = _index(ledger, thread_id)
         spaces = [thread_key(ledger.tenant, thread_id)] if thread_id is not None else None
         if not as_json:
             progress(f"{entries} entries indexed")
@@ -118,6 +123,23 @@ def index(
         progress(
             "no embedding model: words and identifiers are searched; see LANGLEDGER_EMBEDDINGS"
         )
+
+
+def _index(ledger: Ledger, thread_id: str | None = None) -> int:
+    """Index what is not yet; tell how far it is where people would wonder what it does."""
+    from langledger.operations import run
+
+    done = 0
+    tell_at = time.monotonic() + _QUIET
+
+    def told(entries: int) -> None:
+        nonlocal done, tell_at
+        done += entries
+        if time.monotonic() >= tell_at:
+            progress(f"indexing what was recorded since the last search: {done:,} entries so far")
+            tell_at = time.monotonic() + _QUIET
+
+    return run(ledger.recalling.index(thread_id, told=told), ledger.executor)
 
 
 def _filters(given: list[str] | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -210,8 +210,15 @@ class Recall:
         places = ((self._space_of(hit), hit.entry_id, hit.part) for hit in hits)
         self._worker.used(self._tenant, Counter(places))
 
-    def index(self, thread_id: str | None = None) -> Operation[int]:
-        """Index what was recorded in a thread, or all of the tenant's; return how many entries."""
+    def index(
+        self, thread_id: str | None = None, *, told: Callable[[int], None] | None = None
+    ) -> Operation[int]:
+        """Index what was recorded in a thread, or all of the tenant's; return how many entries.
+
+        Args:
+            thread_id: The thread; None for all.
+            told: Called with the number of entries of each page that is indexed.
+        """
         if thread_id is not None:
             spaces = [thread_key(self._tenant, thread_id)]
         else:
@@ -220,7 +227,7 @@ class Recall:
             spaces = [row["space"] for row in rows]
         total = 0
         for space in spaces:
-            total += yield from catch_up(self._tenant, space, clean=self._clean)
+            total += yield from catch_up(self._tenant, space, clean=self._clean, told=told)
         return total
 
     def embed(

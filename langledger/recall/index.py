@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -38,14 +38,26 @@ def missing_query(tenant: str, space: UUID) -> Query:
     return Query(_queries["missing"], {"tenant": tenant, "space": space, "limit": PAGE})
 
 
-def catch_up(tenant: str, space: UUID, *, clean: Clean = str) -> Operation[int]:
-    """Index what was recorded in a thread since the last time; return how many entries it was."""
+def catch_up(
+    tenant: str, space: UUID, *, clean: Clean = str, told: Callable[[int], None] | None = None
+) -> Operation[int]:
+    """Index what was recorded in a thread since the last time; return how many entries it was.
+
+    Args:
+        tenant: Whose thread.
+        space: The thread.
+        clean: Takes secrets out of what is indexed.
+        told: Called with the number of entries of each page that is indexed.
+    """
     added = 0
     while True:
         rows = (yield from fetch_all(missing_query(tenant, space)))[0]
         if not rows:
             return added
-        added += yield from index_page(tenant, space, rows, clean=clean)
+        page = yield from index_page(tenant, space, rows, clean=clean)
+        added += page
+        if told is not None:
+            told(page)
 
 
 def behind_query(tenant: str) -> Query:

@@ -45,6 +45,18 @@ def test_recall_and_search(ledger: Ledger, call: Any) -> None:
     assert (code, json.loads(out)) == (0, {"entries": 0, "vectors": 0, "model": None})
 
 
+@pytest.mark.parametrize("command", [("recall", "t"), ("search",)])
+def test_who_waits_for_the_index_is_told_how_far_it_is(
+    ledger: Ledger, call: Any, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("langledger.cli.recall._QUIET", 0.0)
+    ledger.append([HumanMessage(f"harbour {n}") for n in range(201)], thread_id="t")
+    _, out, err = call(*command, "harbour", "--json")
+    assert ("200 entries so far" in err, "201 entries so far" in err) == (True, True)
+    assert json.loads(out)["hits"]
+    assert "so far" not in call(*command, "harbour")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
