@@ -271,6 +271,8 @@ def _take_out(
         if not chosen:
             break
         change = yield from _change(cache, sealing, stored, chosen, run_ids)
+        if change is None:
+            continue
         taken |= (yield from _apply(location, stretches, change, cache)) & chosen
         if chosen <= taken:
             break
@@ -289,8 +291,12 @@ def _change(
     stored: Mapping[Key, Stored],
     chosen: AbstractSet[Key],
     run_ids: Sequence[str],
-) -> Operation[Change]:
-    """Work out what goes, what is hidden and who loses its parent."""
+) -> Operation[Change | None]:
+    """Work out what goes, what is hidden and who loses its parent.
+
+    Returns:
+        None if a checkpoint that was to stay is gone meanwhile, so that its needs are not known.
+    """
     doomed = {key for key, s in stored.items() if s.hidden} | chosen
     needed: set[Key] = set()
     children: set[Key] = set()
@@ -305,8 +311,10 @@ def _change(
         named = skeleton_of(s.record, cache.layouts).metadata
         if _COUNTERS in named or None in named:  # None: they are sealed, and may hold it
             found = yield from load(cache, sealing, s.target)
-            counters = {} if found is None else found.metadata.get(_COUNTERS) or {}
-            whole = set[str]() if found is None else found.checkpoint["channel_values"].keys()
+            if found is None:
+                return None
+            counters = found.metadata.get(_COUNTERS) or {}
+            whole = found.checkpoint["channel_values"].keys()
             needed |= _chain(stored, parent_key, set(counters) - whole, cache) & doomed
     orphans = {key for key in children if _parent_key(stored[key]) not in needed}
     return Change(doomed - needed, needed & chosen, orphans, run_ids)

@@ -102,25 +102,30 @@ WITH wanted AS (
 SELECT checkpoint_ns AS name, first_id AS id FROM wanted
 
 -- name: rewrite_stretch
--- Unless it changed since it was read; returns it.
-WITH same AS (
-    SELECT sum(octet_length(log)) = %(size)s::bigint AS same
-    FROM {schema}.checkpoint
+-- Unless it changed since it was read; returns it. Its parts become one, which has what all had.
+WITH parts AS (
+    SELECT last_id, run_ids, snapshots, log FROM {schema}.checkpoint
     WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
       AND checkpoint_ns = %(checkpoint_ns)s AND first_id = %(first_id)s
+), whole AS (
+    SELECT sum(octet_length(log)) = %(size)s::bigint AS same,
+           (array_agg(last_id ORDER BY last_id DESC))[1] AS last_id
+    FROM parts
 ), gone AS (
     DELETE FROM {schema}.checkpoint
     WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
       AND checkpoint_ns = %(checkpoint_ns)s AND first_id = %(first_id)s AND part > 0
-      AND (SELECT same FROM same)
+      AND (SELECT same FROM whole)
 )
 UPDATE {schema}.checkpoint
 SET log = %(log)s::bytea, refs = %(refs)s::int8multirange,
-    run_ids = nullif(ARRAY(SELECT r FROM unnest(run_ids) AS u (r)
+    last_id = (SELECT last_id FROM whole),
+    snapshots = nullif(ARRAY(SELECT DISTINCT s FROM parts, unnest(parts.snapshots) AS u (s)), '{}'),
+    run_ids = nullif(ARRAY(SELECT DISTINCT r FROM parts, unnest(parts.run_ids) AS u (r)
                            WHERE r <> ALL(%(run_ids)s::text[])), '{}')
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
   AND checkpoint_ns = %(checkpoint_ns)s AND first_id = %(first_id)s AND part = 0
-  AND (SELECT same FROM same)
+  AND (SELECT same FROM whole)
 RETURNING checkpoint_ns AS name, first_id AS id
 
 -- name: drop_some

@@ -71,6 +71,29 @@ def test_messages_go_too_where_asked(put: Any, saver: LedgerSaver, cold: Any, ro
     assert cold.get_tuple(CONFIG).checkpoint["channel_values"]["messages"][0].content == "kept"
 
 
+def test_a_stretch_of_several_parts_stays_what_it_is(
+    put: Any, saver: LedgerSaver, cold: LedgerSaver
+) -> None:
+    first = put({"a": 1}, metadata={"step": 1, "run_id": "first"})
+    for task in range(20):
+        saver.put_writes(first, [("a", "w" * 100)], f"task {task}")
+    second = put({"a": 2}, parent=first, metadata={"step": 2, "run_id": "second"})
+    for task in range(20):
+        saver.put_writes(
+            second, [("__interrupt__", f"question {task} " + "q" * 90)], f"task {task}"
+        )
+    saver.prune(["thread"])
+    saver.put_writes(second, [("__resume__", ["yes"])], "task 0")
+    for reader in (saver, cold):
+        assert len(reader.get_tuple(second).pending_writes) == 21
+        assert len(reader.get_tuple(CONFIG).pending_writes) == 21
+        assert [len(t.pending_writes) for t in reader.list(CONFIG)] == [21]
+        assert len(list(reader.list(None, filter={"run_id": "second"}))) == 1
+    assert list(saver.list(None, filter={"run_id": "first"})) == []
+    saver.delete_for_runs(["second"])
+    assert list(cold.list(CONFIG)) == []
+
+
 def test_by_age_and_namespace(put: Any, saver: LedgerSaver) -> None:
     grown(put, 4)
     grown(put, 4, namespace="sub")

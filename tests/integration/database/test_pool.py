@@ -227,6 +227,24 @@ def test_an_async_pool_whose_loop_has_ended_says_so(dsn: str) -> None:
     loop.close()
 
 
+async def test_a_call_cancelled_at_any_step_leaves_the_connection_usable(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("psycopg.waiting.MAX_BUSY_TIME", 0)  # it yields wherever it may
+    async with AsyncDatabase(dsn, max_size=1) as database:
+        for steps in range(1000):
+            call = asyncio.create_task(database.aexecute(Batch([COUNT, COUNT])))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+            for _ in range(2):
+                assert await database.aexecute(Batch([COUNT])) == [[{"n": 0}]]
+            if not call.cancelled():
+                break
+        assert steps > 3
+
+
 async def test_a_cancelled_call_leaves_the_pool_usable(dsn: str) -> None:
     async with AsyncDatabase(dsn, max_size=1) as database:
         sleeping = asyncio.create_task(
