@@ -87,6 +87,11 @@ class Prepared:
     waiting: int | None = None
 
     @property
+    def scale(self) -> float:
+        """The provider's tokens to one of ours."""
+        return self.tokens / self.counted if self.counted else 1.0
+
+    @property
     def messages(self) -> list[BaseMessage]:
         """The view as one list, its system message first."""
         return [*([self.view.system] if self.view.system else []), *self.view.messages]

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from langledger.compaction.adrift import Adrift, compact_adrift, held
 from langledger.compaction.calls import ModelCall, Prepared
-from langledger.compaction.pairing import track
+from langledger.compaction.pairing import recent_growth, track
 from langledger.compaction.policy import Policy, Room
 from langledger.compaction.provider import Learnt
 from langledger.compaction.recalled import Recaller
@@ -335,7 +335,10 @@ class Compactor:
     def _due(self, call: ModelCall, session: Session, prepared: Prepared) -> Due | None:
         room = self._room(call, prepared.view)
         measures = session.measures(
-            tokens=prepared.tokens, usable=room.usable, messages=len(prepared.view.messages)
+            tokens=prepared.tokens,
+            usable=room.usable,
+            messages=len(prepared.view.messages),
+            growth=int(recent_growth(session.tracked) * prepared.scale),
         )
         for due in self.policy.dues(measures, at_turn=session.at_turn):
             if self._may_gain(due, session, prepared, room):

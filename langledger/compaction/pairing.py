@@ -15,7 +15,15 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-__all__ = ["Tracked", "Unit", "call_ids", "close_unit", "track", "units_of"]
+__all__ = [
+    "Tracked",
+    "Unit",
+    "call_ids",
+    "close_unit",
+    "recent_growth",
+    "track",
+    "units_of",
+]
 
 UNANSWERED = "[No result was recorded for this call.]"
 
@@ -39,6 +47,23 @@ def track(
 ) -> list[Tracked]:
     """Return messages with their entries and sizes."""
     return [Tracked(*item) for item in zip(seqs, messages, sizes, strict=True)]
+
+
+def recent_growth(tracked: Sequence[Tracked]) -> int:
+    """Return by how many tokens calls have grown last: the lesser of the last two steps.
+
+    A step is an answer of the model and what followed it; one of two may be a huge result.
+    """
+    steps: list[int] = []
+    size = 0
+    for item in reversed(tracked):
+        size += item.tokens
+        if isinstance(item.message, AIMessage):
+            steps.append(size)
+            size = 0
+            if len(steps) == 2:
+                return min(steps)
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,7 +252,7 @@ class Session:
         """Whether the newest message is what the user said."""
         return bool(self.tracked) and is_request(self.tracked[-1].message)
 
-    def measures(self, *, tokens: int, usable: int, messages: int) -> Measures:
+    def measures(self, *, tokens: int, usable: int, messages: int, growth: int) -> Measures:
         """Return what the triggers are held against."""
         at, before = self.subjects.switched_at, 0
         if at:
@@ -261,6 +261,7 @@ class Session:
             tokens=tokens,
             usable=usable,
             messages=messages,
+            growth=growth,
             turns=self.subjects.turns,
             topic_switch=before,
             low_density=self.subjects.stale_turns if self.reads_subjects else 0,

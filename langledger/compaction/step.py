@@ -156,11 +156,6 @@ class Step:
         return replace(self.before, warning=why)
 
     @property
-    def _scale(self) -> float:
-        """The provider's tokens to one of ours."""
-        return self.before.tokens / self.before.counted if self.before.counted else 1.0
-
-    @property
     def _caps(self) -> tuple[int, int]:
         """The most tokens of summary and state: less where the window is small."""
         usable = min(self.room.usable, self.below or self.room.usable)
@@ -184,7 +179,7 @@ class Step:
         limits = self.policy.limits(self.room, below=self.below)
         for limit, offered in zip(limits, offers, strict=True):
             for choice in offered:
-                if self._expected(choice) <= limit / self._scale:
+                if self._expected(choice) <= limit / self.before.scale:
                     return choice
         smallest = min(choices, key=lambda choice: choice.size, default=None)
         if smallest is None or self.room.fixed + smallest.size >= self.before.counted:
@@ -253,7 +248,7 @@ class Step:
         tokens = self.policy.kept_tokens(self.room)
         sizes = [self._size_of_newest(int(self.policy.keep[1]))] if tokens is None else []
         if tokens is not None:
-            sizes.append(int(tokens / self._scale))
+            sizes.append(int(tokens / self.before.scale))
         if self.due.newest is not None:
             sizes.append(self._size_of_newest(self.due.newest))
         return min(sizes)
@@ -348,7 +343,7 @@ class Step:
             length = len(after.view.messages)
             self.session.cut = replace(self.session.cut, size=after.counted, length=length)
             self.session.settled, self.session.settled_messages = after.counted, length
-        return replace(after, tokens=int(after.counted * self._scale))
+        return replace(after, tokens=int(after.counted * self.before.scale))
 
     def _commit(self, report: CompactionReport) -> Operation[CompactionReport | None]:
         """Commit the session's compaction, or adopt the one that was faster; then None."""

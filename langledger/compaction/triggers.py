@@ -42,7 +42,8 @@ class TriggerClause(TypedDict, total=False):
     """Conditions of which all must hold.
 
     Attributes:
-        fraction: The call takes this share of (window - reserved output).
+        fraction: The call takes this share of (window - reserved output), or up to 3 points less
+            where the next one is likely to take over 3 points more.
         tokens: It takes so many tokens.
         messages: The view has so many messages.
         turns: The user spoke so many times since the last compaction.
@@ -64,6 +65,8 @@ Trigger: TypeAlias = float | Condition | TriggerClause
 _SIZES = ("fraction", "tokens")
 _EVENTS = get_args(Event)
 _KINDS = (*_SIZES, "messages", *_EVENTS)
+# A call may be so much less than a share, of (window - reserved output), where it sets one off.
+_LEEWAY = 0.03
 # Fewer would compact at each call.
 _LEAST = {"messages": 2, "turns": 1, "topic_switch": 2, "low_density": 2}
 
@@ -76,6 +79,7 @@ class Measures:
         tokens: Size of the call.
         usable: Window less reserved output, in tokens.
         messages: Messages in view.
+        growth: Tokens by which the next call is likely to be larger.
         turns: How often the user spoke since the last compaction.
         topic_switch: Messages in view before the newest change of subject; 0 where there was
             none since the last compaction.
@@ -85,6 +89,7 @@ class Measures:
     tokens: int
     usable: int
     messages: int
+    growth: int = 0
     turns: int = 0
     topic_switch: int = 0
     low_density: int = 0
@@ -93,9 +98,15 @@ class Measures:
         """Tell whether a condition holds."""
         kind, value = condition
         if kind == "fraction":
-            return self.tokens >= value * self.usable
+            return self.tokens >= self._due_at(value)
         reached: int = getattr(self, kind)
         return reached >= value
+
+    def _due_at(self, share: float) -> float:
+        """Return the size at which a share sets one off: less where the next call would pass it."""
+        leeway = _LEEWAY * self.usable
+        passes = self.tokens + self.growth > share * self.usable + leeway
+        return share * self.usable - leeway * passes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,7 @@ def test_an_agent_works_on_through_compactions(ledger: Ledger) -> None:
     reports = ledger.compactions("t1")
     assert len(reports) >= 2
     assert all(r.tokens_after < r.tokens_before for r in reports)
-    assert all(r.tokens_before >= 0.72 * WINDOW for r in reports)
+    assert all(r.tokens_before >= 0.69 * WINDOW for r in reports)
     assert [r.generation for r in reports] == list(range(1, len(reports) + 1))
 
 
@@ -176,13 +176,13 @@ def test_a_bad_summary_does_no_harm(ledger: Ledger, bad) -> None:
 
 def test_an_overflow_is_answered_by_a_smaller_view(ledger: Ledger) -> None:
     refusal = ValueError("This model's maximum context length is 2000 tokens, you asked for 2400")
-    answers = [*(step(n) for n in range(4)), refusal, AIMessage("done")]
+    answers = [*(step(n) for n in range(3)), refusal, AIMessage("done")]
     model = ScriptedModel(script=answers)
     result = agent_with(ledger, model).invoke(
         {"messages": [HumanMessage("Write all the parts.")]}, CONFIG
     )
     assert result["messages"][-1].content == "done"
-    refused, retried = model.sent[4], model.sent[5]
+    refused, retried = model.sent[3], model.sent[4]
     assert sum(map(count_message, retried)) < sum(map(count_message, refused))
     assert [r.reason for r in ledger.compactions("t1")] == ["overflow"]
 

@@ -37,7 +37,7 @@ def run(ledger: Ledger, *, says: str, **options: Any) -> tuple[ScriptedModel, li
 
     def answer(messages: list[BaseMessage]) -> AIMessage:
         number = len(model.sent)
-        if number > 24:
+        if number > 25:
             return AIMessage("All written.")
         head = messages[1]
         asked = RECAP_ASK in head.text and head.id not in restated

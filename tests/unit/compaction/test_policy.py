@@ -16,7 +16,7 @@ from langchain_core.messages import (
 
 from langledger.compaction.host import reserved_output, window_of
 from langledger.compaction.options import compactor_of
-from langledger.compaction.pairing import Tracked, units_of
+from langledger.compaction.pairing import Tracked, recent_growth, track, units_of
 from langledger.compaction.policy import candidates
 from langledger.compaction.triggers import Measures, parse_triggers
 from langledger.errors import ConfigurationError, WindowUnknownError
@@ -43,6 +43,33 @@ def test_the_trigger(trigger: Any, tokens: int, messages: int, due: str | None) 
     measures = Measures(tokens=tokens, usable=8_000, messages=messages)
     found = next(policy.dues(measures, at_turn=True), None)
     assert (found and found.reason) == due
+
+
+@pytest.mark.parametrize(
+    ("trigger", "tokens", "growth", "due"),
+    [
+        (0.72, 5_700, 300, False),
+        (0.72, 5_700, 301, True),  # the next call would take over 75 %
+        (0.72, 5_519, 4_000, False),
+        (0.72, 5_520, 4_000, True),  # never less than 69 %
+        (("tokens", 5_760), 5_759, 4_000, False),
+    ],
+)
+def test_a_share_that_the_next_call_would_pass_sets_one_off_early(
+    trigger: Any, tokens: int, growth: int, due: bool
+) -> None:
+    policy = compactor_of(can_look_up=False, trigger=trigger).policy
+    measures = Measures(tokens=tokens, usable=8_000, messages=9, growth=growth)
+    assert (next(policy.dues(measures, at_turn=True), None) is not None) == due
+
+
+def test_how_much_calls_grow_is_the_lesser_of_the_last_two_steps() -> None:
+    human, answer, result = HumanMessage("x"), AIMessage("y"), ToolMessage("z", tool_call_id="1")
+    messages = [human, answer, result, answer, result, result, answer, human]
+    tracked = track(range(8), messages, [900, 10, 20, 5, 300, 300, 10, 30])
+    assert recent_growth(tracked) == 40
+    assert recent_growth(tracked[:6]) == 30
+    assert recent_growth(tracked[:3]) == 0
 
 
 @pytest.mark.parametrize("kind", ["turns", "topic_switch", "low_density"])
