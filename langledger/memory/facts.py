@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 
 from langledger.state.statements.chinese import CHINESE
-from langledger.state.statements.english import ENGLISH
+from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.prose import sentences
 
 __all__ = ["Fact", "facts_in"]
@@ -199,7 +199,6 @@ _DENIALS = tuple(
 )
 _AFTER_DENIAL = re.compile(r"(?:[,;，；].*| any ?more| any longer|了)$", re.IGNORECASE)
 _STILL = re.compile(r" (?:any ?more|any longer)$", re.IGNORECASE)
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
 # Not of the user for good, though it is worded so.
 _PASSING = re.compile(
     r"\?|？|\b(?:today|tonight|this time|for now|right now|at the moment|in this (?:file|test|case"
@@ -230,9 +229,10 @@ def facts_in(text: str) -> list[Fact]:
 
 def _facts(sentence: str) -> list[Fact]:
     """Return what a sentence says of the user: of its clauses, where more than one does."""
-    chinese = _CHINESE.search(sentence) is not None
-    if _PASSING.search(sentence) or (CHINESE if chinese else ENGLISH).doubtful(sentence):
+    grammar = grammar_of(sentence)
+    if _PASSING.search(sentence) or grammar.doubtful(sentence):
         return []
+    chinese = grammar is CHINESE
     clauses = _CLAUSES.split(sentence)
     each = [fact for clause in clauses if (fact := _fact(clause, chinese=chinese)) is not None]
     if len(each) > 1:

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 
 from langledger.state.planned import Offer
-from langledger.state.statements.chinese import CHINESE
-from langledger.state.statements.english import ENGLISH
+from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.likeness import about, features
 from langledger.state.statements.proposal import Noted
 from langledger.state.statements.prose import own_words, sentences
@@ -67,7 +66,6 @@ _RECOMMENDS = re.compile(
     r" (?:fix|approach|solution|way|option)\b)|(?:我)?(?:建议|推荐)",
     re.IGNORECASE,
 )
-_HAN = re.compile("[\u3400-\u9fff]")
 _CLAUSE = re.compile(r"[,;，；]")
 _REPORTS = re.compile(
     r"(?:i|we|you|it|they|this|that|there)(?:'ve|'m| have| had| did| was| am| are| is|'s| \w+ed)\b"
@@ -143,17 +141,13 @@ def taken_up(offer: Offer, text: str, source: int) -> Noted | None:
     first = next(iter(sentences(own_words(text))), "") or one_line(text, _LONGEST_PICK)
     first = first.rstrip(" :：")
     clause = _CLAUSE.split(first)[0]
-    what = "" if _is_doubtful(clause) else _chosen(offer, first)
-    if not (what or _is_doubtful(first)):
+    what = "" if grammar_of(clause).doubtful(clause) else _chosen(offer, first)
+    if not (what or grammar_of(first).doubtful(first)):
         what = _agreed(offer.proposal, first)
     if not what:
         return None
     at = (offer.source, source)
     return Noted(kind="decision", what=what, sources=at, index=_INDEX, confidence=0.8)
-
-
-def _is_doubtful(words: str) -> bool:
-    return (CHINESE if _HAN.search(words) else ENGLISH).doubtful(words)
 
 
 def _options(text: str) -> tuple[tuple[str, str], ...]:

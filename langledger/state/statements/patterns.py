@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from langledger.state.records import Statement
-from langledger.state.statements.chinese import CHINESE
-from langledger.state.statements.english import ENGLISH
-from langledger.state.statements.grammar import Grammar
+from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.likeness import about, features, lifts
+from langledger.state.statements.lists import listed
 from langledger.state.statements.proposal import Closing, Noted, Said
 from langledger.state.statements.prose import own_words, sentences
 from langledger.state.statements.reasons import MAX_WHAT, parted
@@ -26,7 +25,6 @@ MOST_OF_MESSAGE = 24
 """Statements taken of one user message; one that says more is a document."""
 
 _MOST_AGENT = 3
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
 _DECIDES = re.compile(
     r"\A(?:so |therefore,? |decision: |for this,? )?(?:i|we)(?:'ve| have|'m| am|'ll"
     r"| will)? ?(?:decided|chose|opted"
@@ -96,18 +94,23 @@ def user_statements(text: str, source: int) -> list[Said]:
         source: Seq of the message's entry.
     """
     found: list[Said] = []
-    for index, sentence in enumerate(sentences(own_words(text))):
+    own = own_words(text)
+    for index, sentence in enumerate(sentences(own)):
         last = found[-1] if found else None
         if isinstance(last, Noted) and last.index == index - 1 and _GOES_ON.match(sentence):
             whole = one_line(f"{last.what} {sentence}", MAX_WHAT)
             found[-1] = last.model_copy(update={"what": whole})
             continue
-        said = _grammar(sentence).read(sentence, source=source, index=index)
+        said = grammar_of(sentence).read(sentence, source=source, index=index)
         if said is not None:
             found.append(said)
-        if len(found) == MOST_OF_MESSAGE:
-            break
-    return found
+    return _with_lists(found, own, source)[:MOST_OF_MESSAGE]
+
+
+def _with_lists(found: list[Said], own: str, source: int) -> list[Said]:
+    """Return what was found with the points of the lists that the message names."""
+    known = {said.what for said in found}
+    return [*found, *(noted for noted in listed(own, source) if noted.what not in known)]
 
 
 def taken_back(text: str, source: int, held: Iterable[Statement]) -> Iterator[Closing]:
@@ -119,12 +122,12 @@ def taken_back(text: str, source: int, held: Iterable[Statement]) -> Iterator[Cl
         held: What holds so far.
     """
     bans = [
-        (known, _grammar(known.what).forbidden(known.what))
+        (known, grammar_of(known.what).forbidden(known.what))
         for known in held
         if known.status == "active" and features(known.what).negative
     ]
     for index, sentence in enumerate(sentences(own_words(text)) if bans else ()):
-        grammar = _grammar(sentence)
+        grammar = grammar_of(sentence)
         ordered, anew = grammar.ordered(sentence)
         allowed = grammar.allowed(sentence)
         for ban, forbidden in bans:
@@ -173,10 +176,6 @@ def left_open(text: str, source: int) -> Iterator[Noted]:
             origin="agent",
             confidence=0.7,
         )
-
-
-def _grammar(sentence: str) -> Grammar:
-    return CHINESE if _CHINESE.search(sentence) else ENGLISH
 
 
 def answers(question: str, reply: str, source: int) -> Closing | None:

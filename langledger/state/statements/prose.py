@@ -9,7 +9,15 @@ from langchain_core.messages import BaseMessage
 from langledger.entries.at_hand import is_user_run
 from langledger.state.text import message_text, one_line, without_emphasis
 
-__all__ = ["LONGEST_SENTENCE", "own_words", "sentences", "user_text"]
+__all__ = [
+    "BULLET",
+    "LONGEST_SENTENCE",
+    "is_prose",
+    "own_words",
+    "sentences",
+    "user_text",
+    "without_blocks",
+]
 
 LONGEST_SENTENCE = 400
 """Characters; what is longer without an end is a list or a paste."""
@@ -35,7 +43,9 @@ _LOG = re.compile(
     r"|fail(?:ed)?[: ]|pass(?:ed)?[: ]|exit code)",
     re.IGNORECASE,
 )
-_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6}|[（(]?[一二三四五六七八九十]+[、）)])\s*")
+BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6}|[（(]?[一二三四五六七八九十]+[、）)])\s*")
+"""What a point of a list, or a heading, begins with."""
+
 _END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*“「『《]|[^\W_])"
     r"|(?<=[a-z]\.\.\.)(?=[a-z])"
@@ -92,14 +102,23 @@ def sentences(text: str) -> list[str]:
     Code, quotations, tables, logs and tagged blocks are left out. Of a very long text only the
     start and the end are read: in between stands what was pasted.
     """
-    if len(text) > _LONGEST:
-        text = f"{text[:_HEAD]}\n{text[-_HEAD:]}"
-    prose = _TAGGED.sub("\n", _FENCE.sub("\n", text)) if "<" in text or "`" in text else text
     found: list[str] = []
-    for line in _lines(prose):
-        bare = without_emphasis(_BULLET.sub("", line)).strip()
+    for line in _lines(without_blocks(text)):
+        bare = without_emphasis(BULLET.sub("", line)).strip()
         found += [s for s in _split(bare) if len(s) <= LONGEST_SENTENCE]
     return found
+
+
+def without_blocks(text: str) -> str:
+    """Return a text without its blocks of code and what tags wrap; of a very long one the ends."""
+    if len(text) > _LONGEST:
+        text = f"{text[:_HEAD]}\n{text[-_HEAD:]}"
+    return _TAGGED.sub("\n", _FENCE.sub("\n", text)) if "<" in text or "`" in text else text
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line is neither code nor a quotation nor of a log."""
+    return not (_QUOTED.match(line) or _LOG.match(line) or _CODE.search(line))
 
 
 def _lines(prose: str) -> list[str]:
@@ -107,10 +126,10 @@ def _lines(prose: str) -> list[str]:
     found: list[str] = []
     joins = False
     for line in prose.split("\n"):
-        if not line.strip() or _QUOTED.match(line) or _LOG.match(line) or _CODE.search(line):
+        if not line.strip() or not is_prose(line):
             joins = False
             continue
-        if joins and _CONTINUES.match(line) and not _BULLET.match(line):
+        if joins and _CONTINUES.match(line) and not BULLET.match(line):
             found[-1] = f"{found[-1].rstrip()} {line.strip()}"
         else:
             found.append(line)

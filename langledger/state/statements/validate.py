@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping
 
 from langledger.state.records import KINDS, Statement, WorkingState
-from langledger.state.statements.chinese import CHINESE
-from langledger.state.statements.english import ENGLISH
+from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.likeness import about, features, replaces
 from langledger.state.statements.proposal import Proposal
 from langledger.state.statements.prose import sentences
@@ -49,7 +48,6 @@ _NO_NEWS = re.compile(
     re.IGNORECASE,
 )
 _FOLDED = re.compile(r"[\W_]+")
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
 
 
 def refusal(
@@ -152,7 +150,7 @@ def _supposes(quote: str, spoken: Mapping[int, str]) -> bool:
     at = quoted_in(quote, spoken)
     around = [s for s in sentences(spoken[at]) if wanted in _folded(s)] if at is not None else []
     clauses = [c for s in around for c in _TURN.split(s) if wanted in _folded(c)]
-    grammar = CHINESE if _CHINESE.search(quote) else ENGLISH
+    grammar = grammar_of(quote)
     return any(grammar.doubtful(clause) for clause in clauses or around or [quote])
 
 

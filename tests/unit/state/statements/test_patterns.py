@@ -151,6 +151,32 @@ def test_a_state_of_nothing_said_is_empty():
     )
 
 
+LISTS = [
+    (
+        "Decisions:\n- Postgres, since we run it\n- port 9443\n\n- no retries\n\nGo on.",
+        "decisions",
+        3,
+    ),
+    ("I'd prefer that\n- each agent has its constants\n- the registry lists them", "decisions", 2),
+    ("## House rules\n\n1. never push\n2. tabs only", "conventions", 2),
+    ("Open questions\n* which region?\n* who pays?", "open_questions", 2),
+    ("决定：\n- 用 Postgres\n- 端口 9443", "decisions", 2),
+    ("Decisions:\n- maybe Redis?\n- Kafka", "decisions", 1),
+    ("Please do these:\n- fix the login\n- draw the logo", "decisions", 0),
+    ("```yaml\nrules:\n- name of it\n```", "conventions", 0),
+    ('rules:\n  - name: x\n  - kind: "y"', "conventions", 0),
+    ("Rules matter.\n- fix the login\n- draw the logo", "conventions", 0),
+]
+
+
+@pytest.mark.parametrize(("text", "field", "count"), LISTS)
+def test_a_list_that_says_what_it_holds_is_noted_point_by_point(text: str, field: str, count: int):
+    state = run(AIMessage("Hello."), HumanMessage(text))
+    assert len(getattr(state, field)) == count
+    others = {"decisions", "conventions", "open_questions"} - {field}
+    assert not any(getattr(state, other) for other in others)
+
+
 COMMAND = """---
 description: Make a plan
 ---
