@@ -11,10 +11,8 @@ from typing import Any, Self, TypeVar
 from langchain_core.messages import BaseMessage
 
 from langledger.arguments import check_tenant
-from langledger.compaction import records
 from langledger.compaction.editing import AsyncEditing, Editing
 from langledger.compaction.pinning import AsyncPins, Pins
-from langledger.compaction.records import CompactionReport
 from langledger.compaction.stating import AsyncStates, States
 from langledger.config import Settings, load_settings
 from langledger.database import AsyncDatabase, Database
@@ -173,6 +171,7 @@ class Ledger(Histories, States, Searches, Facts, Pins, Editing, Forgetting, Part
         self._database.open()
         if self._setup:
             self._database.setup()
+        self._begin_background()
         return self
 
     def close(self) -> None:
@@ -232,10 +231,6 @@ class Ledger(Histories, States, Searches, Facts, Pins, Editing, Forgetting, Part
                 metadata=metadata,
             )
         )
-
-    def compactions(self, thread_id: str) -> list[CompactionReport]:
-        """Return the reports of a thread's compactions, oldest first."""
-        return self._run(records.reports(self._at(thread_id)))
 
     def _run(self, operation: Operation[T]) -> T:
         return run(operation, self._database)
@@ -332,6 +327,7 @@ class AsyncLedger(
         await self._database.open()
         if self._setup:
             await self._database.asetup()
+        self._begin_background()
         return self
 
     async def close(self) -> None:
@@ -391,10 +387,6 @@ class AsyncLedger(
                 metadata=metadata,
             )
         )
-
-    async def compactions(self, thread_id: str) -> list[CompactionReport]:
-        """Return the reports of a thread's compactions, oldest first."""
-        return await self._run(records.reports(self._at(thread_id)))
 
     async def _run(self, operation: Operation[T]) -> T:
         return await arun(operation, self._database)

@@ -316,6 +316,10 @@ class Parts(MemoryParts, RepositoryParts):
     ) -> Operation[Recorded]:
         return append(self.outage, self._at(thread_id), messages, **facts)
 
+    def _begin_background(self) -> None:
+        self.keeper.open()
+        self._recalling.open()
+
     def _end_background(self) -> None:
         self.keeper.close()
         if self.outage is not None:

@@ -136,7 +136,7 @@ class ThreadItems:
         self.rows: dict[int, StoredItem] = {}
         self.located: dict[tuple[bytes, str | None], Located] = {}
         self.known: dict[Handle, Known] = {}
-        self.size = 0
+        self.size = _OVERHEAD  # also of one that has nothing: there may be very many
         self._heads: OrderedDict[tuple[str, str], Head] = OrderedDict()
         self._have: str | None = None
 

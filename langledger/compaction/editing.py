@@ -1,10 +1,10 @@
-"""Asking for compactions and editing them as methods of the ledger, blocking and awaited."""
+"""Asking for, listing and editing compactions as methods of the ledger, blocking and awaited."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from langledger.compaction.records import CompactionReport
+from langledger.compaction.records import CompactionReport, reports
 from langledger.compaction.requests import request_compaction
 from langledger.compaction.revise import edit_summary, summary_of
 
@@ -37,6 +37,10 @@ class Editing:
         """
         self._run(request_compaction(self._at(thread_id, scope)))
 
+    def compactions(self, thread_id: str) -> list[CompactionReport]:
+        """Return the reports of a thread's compactions, oldest first."""
+        return self._run(reports(self._at(thread_id)))
+
     def summary(self, thread_id: str, generation: int | None = None, /, *, scope: str = "") -> str:
         """Return the text of a compaction, by default the newest.
 
@@ -66,6 +70,10 @@ class AsyncEditing:
     async def compact(self, thread_id: str, *, scope: str = "") -> None:
         """Have a thread compacted before its next model call; see :meth:`Editing.compact`."""
         await self._run(request_compaction(self._at(thread_id, scope)))
+
+    async def compactions(self, thread_id: str) -> list[CompactionReport]:
+        """Return the reports of a thread's compactions; see :meth:`Editing.compactions`."""
+        return await self._run(reports(self._at(thread_id)))
 
     async def summary(
         self, thread_id: str, generation: int | None = None, /, *, scope: str = ""

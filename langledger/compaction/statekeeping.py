@@ -38,9 +38,7 @@ _keepers: WeakKeyDictionary[Executor, Keeper] = WeakKeyDictionary()
 def keeper_of(executor: Executor) -> Keeper:
     """Return what works in the background on a pool of connections; one for each pool."""
     keeper = _keepers.get(executor)
-    if keeper is None or keeper.closed:
-        keeper = _keepers[executor] = Keeper(executor)
-    return keeper
+    return keeper if keeper is not None else _keepers.setdefault(executor, Keeper(executor))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import WeakSet
 
 import psycopg
 from psycopg import AsyncConnection, Connection
@@ -195,10 +196,11 @@ class AsyncDatabase(PoolBase):
     """The same as :class:`Database`, for code that runs in an event loop.
 
     Its connections belong to the loop it was opened in. ``execute`` may be called from
-    any other thread.
+    any other thread. Where that loop was closed, :meth:`open` opens it anew in another.
     """
 
     _pool: AsyncConnectionPool[AsyncConnection[Row]] | None = None
+    _made: WeakSet[AsyncConnection[Row]] | None = None  # all that the pool opened
     _loop: asyncio.AbstractEventLoop | None = None
     _parents: AsyncConnectionPool[AsyncConnection[Row]] | None = None
     _inherited: asyncio.Lock | None = None
@@ -206,6 +208,7 @@ class AsyncDatabase(PoolBase):
     def _leave_behind(self) -> None:
         if self._pool is not None:
             self._parents, self._pool, self._loop = self._pool, None, None
+            self._made = None  # they are the parent's to close
         elif self._inherited is None:
             return
         self._inherited = asyncio.Lock()
@@ -221,9 +224,12 @@ class AsyncDatabase(PoolBase):
         Raises:
             DatabaseUnavailableError: When nobody answers, or the server refuses us.
         """
+        if self._loop is not None and self._loop.is_closed():
+            self._drop()
         if self._pool is None:
             self._loop = asyncio.get_running_loop()
             await asyncio.to_thread(self._probe)
+            self._made = WeakSet()
             pool: AsyncConnectionPool[AsyncConnection[Row]] = AsyncConnectionPool(
                 self._conninfo,
                 kwargs=self._options,
@@ -231,6 +237,7 @@ class AsyncDatabase(PoolBase):
                 max_size=self.max_size,
                 timeout=self.timeout,
                 reconnect_timeout=self.timeout,
+                configure=self._note,
                 open=False,
             )
             await pool.open()
@@ -242,11 +249,26 @@ class AsyncDatabase(PoolBase):
 
     async def close(self) -> None:
         """Close every connection; does nothing when it is closed."""
-        pool, self._pool, self._loop, self._inherited = self._pool, None, None, None
-        if pool is not None:
+        pool, loop = self._pool, self._loop
+        if pool is None or loop is None or not loop.is_running():
+            self._drop()
+        elif loop is not asyncio.get_running_loop():
+            await asyncio.wrap_future(self._submit(self.close))
+        else:
+            self._pool, self._loop, self._inherited = None, None, None
             await pool.close()
         if self.replica is not None:
             await self.replica.aclose()
+
+    def _drop(self) -> None:
+        """Close the connections of an event loop that ended without doing so."""
+        self._pool, self._loop, self._inherited = None, None, None
+        for connection in list(self._made or ()):
+            connection.pgconn.finish()
+
+    async def _note(self, connection: AsyncConnection[Row]) -> None:
+        if self._made is not None:
+            self._made.add(connection)
 
     async def __aenter__(self) -> Self:
         return await self.open()

@@ -31,6 +31,7 @@ __all__ = ["Vaults"]
 _queries = load_queries("langledger.database", "encryption.sql")
 
 _SECRET_BYTES = 32
+_TENANTS = 10_000  # remembered
 
 Steps: TypeAlias = "Generator[Batch, list[list[Row]], list[list[Row]]]"
 
@@ -83,6 +84,8 @@ class Vaults:
         keyed = self._converting or row["state"] == "keyed"
         vault = Vault(ring, tenant, secret, keyed=keyed)
         if keyed:
+            if len(self._known) >= _TENANTS:
+                self._known.pop(next(iter(self._known)), None)
             self._known[tenant] = vault
         return vault
 

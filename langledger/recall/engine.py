@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -43,6 +43,7 @@ _ASKED = 1000  # characters of a question that the model reads
 _COUNTED_UP_TO = 1000  # units; above, only those with a rare term of the question are read
 _STATISTICS_SECONDS = 300.0
 _ASK_AGAIN_SECONDS = 5.0
+_SIZES = 10_000  # spaces
 
 
 def space_of(tenant: str, *names: str) -> UUID:
@@ -56,11 +57,21 @@ def _in_clear(vault: Vault | None) -> bool:
     return vault is None or not vault.keyed
 
 
+class _Sizes(OrderedDict[Any, float]):
+    """The sizes of spaces that were searched; those longest ago are forgotten."""
+
+    def __setitem__(self, key: Any, size: float) -> None:
+        super().__setitem__(key, size)
+        self.move_to_end(key)
+        if len(self) > _SIZES:
+            self.popitem(last=False)
+
+
 @dataclass(slots=True)
 class _Known:
     """What was learned of a tenant, so that it need not be asked at each search."""
 
-    units: dict[Any, float] = field(default_factory=dict[Any, float])
+    units: _Sizes = field(default_factory=_Sizes)
     model: Row | None = None
     indexed: bool = False
     asked_model: float = float("-inf")
@@ -285,6 +296,10 @@ class Recall:
         )
         return [_plain_hit(thread_id, row) for row in rows]
 
+    def open(self) -> None:
+        """Begin background work where there is any, again after a :meth:`close`. Plain function."""
+        self._worker.open()
+
     def close(self) -> None:
         """End the background work; what is left is done next time. Plain function."""
         self._worker.close()
@@ -334,7 +349,7 @@ class Recall:
         if key not in known.units:
             rows = yield from fetch(_queries["sizes"], tenant=self._tenant, spaces=spaces)
             known.units[key] = float(sum(row["units"] for row in rows))
-        units = known.units[key]
+        units = known.units.get(key, 0.0)
         if units <= _COUNTED_UP_TO:
             return None
         if time.monotonic() - known.asked_common > _STATISTICS_SECONDS:

@@ -2,6 +2,8 @@
 
 It begins when there is something to do, so that who never searches pays nothing. It waits for 20
 units or 10 seconds, whichever is first, and stops within one request of the model when closed.
+Where it is slower than what comes, 10,000 spaces wait and as many uses; the spaces noticed first
+are dropped, to be noticed again with the next search there, and uses beyond are not noted.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ logger = logging.getLogger("langledger.recall")
 _ITEMS = 20
 _SECONDS = 10.0
 _LONGEST_PAUSE = 300.0
+_MOST = 10_000
 
 
 class Worker:
@@ -62,13 +65,14 @@ class Worker:
         with self._wake:
             if self._stopped:
                 return
-            self._noticed[tenant, space] = self._noticed.get((tenant, space), 0) + items
+            self._note((tenant, space), items)
             self._start()
 
     def used(self, tenant: str, uses: Uses) -> None:
         """Say that units were used; returns at once. It is written down with what comes next."""
         with self._wake:
-            if uses and not self._stopped:
+            kept = sum(map(len, self._used.values()))
+            if uses and not self._stopped and kept < _MOST:
                 self._used.setdefault(tenant, Counter()).update(uses)
                 self._start()
 
@@ -76,6 +80,11 @@ class Worker:
         """Return what of a tenant is not written down yet; who takes it writes it."""
         with self._wake:
             return self._used.pop(tenant, Counter())
+
+    def open(self) -> None:
+        """Take work, again after a :meth:`close`."""
+        with self._wake:
+            self._stopped = False
 
     def close(self) -> None:
         """Stop, and wait until the request under way is answered."""
@@ -85,6 +94,11 @@ class Worker:
             thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
             thread.join()
+
+    def _note(self, place: tuple[str, UUID], items: int) -> None:
+        self._noticed[place] = self._noticed.get(place, 0) + items
+        if len(self._noticed) > _MOST:
+            del self._noticed[next(iter(self._noticed))]
 
     def _start(self) -> None:
         if self._thread is None or not self._thread.is_alive():
@@ -104,7 +118,7 @@ class Worker:
             for tenant, space in todo:
                 if not self._embedded(tenant, space):
                     with self._wake:  # it is tried again, later and later
-                        self._noticed.setdefault((tenant, space), 1)
+                        self._note((tenant, space), 1)
                     pause = min(2 * pause, _LONGEST_PAUSE)
         self._write_used()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
 import os
 import random
 import sys
@@ -150,7 +151,14 @@ class AsyncWorker(Worker):
         await ledger.append(messages, thread_id=self.name)
         say(op="append", thread=self.name, texts=texts)
 
-    async def aturn(self, ledger: AsyncLedger) -> None:
+    async def aturn_on(self, ledger: Ledger) -> None:
+        """Await a turn with the parts of a blocking ledger."""
+        try:
+            await self.aturn(ledger)
+        except LangLedgerError as error:
+            say(error=type(error).__name__, of="aturn_on", text=f"{error}"[:160])
+
+    async def aturn(self, ledger: Ledger | AsyncLedger) -> None:
         asked = {"messages": [HumanMessage(self.text())]}
         state = await self.agent(ledger).ainvoke(asked, self.config(), durability="sync")
         say(op="turn", thread=f"{self.name}-agent", ids=[m.id for m in state["messages"]])
@@ -164,6 +172,7 @@ def main(dsn: str, tenant: str, how: str, seed: str, *options: str) -> None:
     open_ledger |= {"embeddings": "off"}
     timeout = float(given.get("timeout", 30))
     modes = {"threads": in_threads, "forks": in_forks, "loops": in_loops, "cancel": cancelled}
+    modes["processes"] = in_processes
     modes[how](dsn, open_ledger, int(seed), ended, timeout)
     left = [t.name for t in threading.enumerate() if t is not threading.main_thread()]
     say(left=[name for name in left if name.startswith(("langledger", "pool"))])
@@ -218,6 +227,42 @@ def in_forks(
         working.join()
 
 
+def in_processes(
+    dsn: str, options: dict[str, Any], seed: int, ended: threading.Event, timeout: float
+) -> None:
+    """Processes that multiprocessing forks, several at once, while threads are at work."""
+    forked = multiprocessing.get_context("fork")
+    with Ledger.from_conn_string(dsn, **options) as ledger:
+        set_timeout(ledger, timeout)
+        say(ready=os.getpid())
+        stop = threading.Event()
+        working = threading.Thread(target=work_in_threads, args=(ledger, "p", seed, stop))
+        working.start()
+        for generation in range(3):
+            ended.wait(0.3)
+            children = [
+                forked.Process(target=work_in_child, args=(ledger, f"c{generation}{n}-", seed))
+                for n in range(3)
+            ]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for child in children:
+                    child.start()
+            for child in children:
+                child.join()
+                say(child=child.exitcode)
+        ended.wait()
+        stop.set()
+        working.join()
+
+
+def work_in_child(ledger: Ledger, name: str, seed: int) -> None:
+    worker = Worker(name, seed)
+    for _ in range(3):
+        worker.step(ledger)
+    ledger.close()
+
+
 def fork() -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # newer Pythons warn of forks beside threads
@@ -227,18 +272,31 @@ def fork() -> int:
 def in_loops(
     dsn: str, options: dict[str, Any], seed: int, ended: threading.Event, timeout: float
 ) -> None:
-    """One event loop after the other, each with a ledger of its own."""
-    say(ready=os.getpid())
+    """One event loop after the other, all with the same two ledgers.
+
+    The awaited one is opened in each, and every other loop ends without closing it; parts of the
+    blocking one are awaited in all of them.
+    """
     workers = [AsyncWorker(f"a{n}", seed) for n in range(WORKERS)]
+    awaited = AsyncLedger.from_conn_string(dsn, **options)
+    set_timeout(awaited, timeout)
 
-    async def once() -> None:
-        async with AsyncLedger.from_conn_string(dsn, **options) as ledger:
-            set_timeout(ledger, timeout)
-            await asyncio.gather(*(worker.astep(ledger) for worker in workers))
-        say(tasks=len(asyncio.all_tasks()) - 1)
+    async def once(blocking: Ledger, *, close: bool) -> None:
+        await awaited.open()
+        await asyncio.gather(*(worker.astep(awaited) for worker in workers))
+        await AsyncWorker(f"b{workers[0].n}-", seed).aturn_on(blocking)
+        if close:
+            await awaited.close()
+        say(tasks=len(asyncio.all_tasks()) - 1 if close else 0)  # an open pool has some
 
-    while not ended.is_set():
-        asyncio.run(once())
+    with Ledger.from_conn_string(dsn, **options) as blocking:
+        set_timeout(blocking, timeout)
+        say(ready=os.getpid())
+        rounds = 0
+        while not ended.is_set():
+            rounds += 1
+            asyncio.run(once(blocking, close=rounds % 2 == 0))
+        asyncio.run(awaited.close())
 
 
 def cancelled(

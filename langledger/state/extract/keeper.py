@@ -15,11 +15,15 @@ __all__ = ["Keeper"]
 
 logger = logging.getLogger("langledger.state")
 
+_MOST = 10_000  # jobs that wait; what is dropped is noticed again with its thread's next message
+
 Job = Callable[[], Operation[Any]]
 
 
 class Keeper:
     """Runs operations in the background, one at a time, each key's newest only.
+
+    Where jobs come faster than they are done, 10,000 wait; the oldest are dropped.
 
     Args:
         executor: Runs the database effects, from the keeper's thread.
@@ -39,11 +43,6 @@ class Keeper:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    @property
-    def closed(self) -> bool:
-        """Whether it takes no more work."""
-        return self._stopped
-
     def notice(self, key: Hashable, job: Job, *, items: int = 1) -> None:
         """Say that there is something to do; returns at once.
 
@@ -56,6 +55,8 @@ class Keeper:
             if self._stopped:
                 return
             self._jobs[key] = job
+            if len(self._jobs) > _MOST:
+                del self._jobs[next(iter(self._jobs))]
             self._noticed += items
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -71,6 +72,11 @@ class Keeper:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._stopped or not (self._jobs or self._busy))
             self._hurried = False
+
+    def open(self) -> None:
+        """Take work, again after a :meth:`close`."""
+        with self._changed:
+            self._stopped = False
 
     def close(self) -> None:
         """Stop, and wait for the job under way; what waits is done by the next process."""

@@ -123,11 +123,37 @@ loop.close()
 print("fine")
 """
 
+MULTIPROCESSING = """
+import multiprocessing, threading
+def work(ledger, name):
+    for n in range(10):
+        ledger.append([HumanMessage(f"{name}-{n}")], thread_id=name)
+    assert ledger.recall(f"{name}-7", thread_id=name, k=1)[0].text == f"{name}-7"
+with Ledger.from_conn_string(dsn, embeddings="off") as ledger:
+    work(ledger, "before")
+    forked = multiprocessing.get_context("fork")
+    for generation in range(2):
+        names = [f"{generation}.{n}" for n in range(3)]
+        beside = threading.Thread(target=work, args=(ledger, f"beside {generation}"))
+        children = [forked.Process(target=work, args=(ledger, name)) for name in names]
+        children[0].start()
+        beside.start()  # the others are forked while it writes
+        for child in children[1:]:
+            child.start()
+        for child in children:
+            child.join()
+        beside.join()
+        assert [child.exitcode for child in children] == [0, 0, 0]
+        assert [ledger.count(name) for name in names] == [10] * 3
+        assert ledger.count(f"beside {generation}") == 10
+print("fine")
+"""
+
 
 @pytest.mark.parametrize(
     "script",
-    [BOTH_WRITE, CHILD_ENDS_FIRST, GRANDCHILD_AND_THREADS, CLOSED_IN_CHILD, ASYNC],
-    ids=["both-write", "child-ends-first", "grandchild", "closed-in-child", "async"],
+    [BOTH_WRITE, CHILD_ENDS_FIRST, GRANDCHILD_AND_THREADS, CLOSED_IN_CHILD, ASYNC, MULTIPROCESSING],
+    ids=["both-write", "child-ends-first", "grandchild", "closed-in-child", "async", "processes"],
 )
 def test_a_child_opens_connections_of_its_own(dsn: str, script: str) -> None:
     result = subprocess.run(
