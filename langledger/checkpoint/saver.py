@@ -10,6 +10,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langledger.checkpoint.base import BaseLedgerSaver
 from langledger.database import AsyncDatabase, Database
+from langledger.encryption import key_ring
 
 __all__ = ["AsyncLedgerSaver", "LedgerSaver"]
 
@@ -43,6 +44,7 @@ class LedgerSaver(BaseLedgerSaver):
         schema: str = "langledger",
         pool_size: int = 10,
         serde: SerializerProtocol | None = None,
+        encryption: object = None,
     ) -> Generator[Self]:
         """Open a pool and yield a saver on it; call :meth:`setup` before first use.
 
@@ -52,11 +54,13 @@ class LedgerSaver(BaseLedgerSaver):
             schema: Holds the tables.
             pool_size: Most connections open at once.
             serde: Serialiser of values.
+            encryption: A ``KeyRing`` for the content, as :class:`~langledger.Ledger` takes it.
 
         Raises:
             DatabaseUnavailableError: Nobody answers there.
         """
-        with Database(conn_string, schema=schema, max_size=pool_size) as database:
+        keys = key_ring(encryption)
+        with Database(conn_string, schema=schema, max_size=pool_size, encryption=keys) as database:
             yield cls(database, tenant=tenant, serde=serde)
 
     def setup(self) -> None:
@@ -94,9 +98,13 @@ class AsyncLedgerSaver(BaseLedgerSaver):
         schema: str = "langledger",
         pool_size: int = 10,
         serde: SerializerProtocol | None = None,
+        encryption: object = None,
     ) -> AsyncGenerator[Self]:
         """Open a pool and yield a saver on it; see :meth:`LedgerSaver.from_conn_string`."""
-        async with AsyncDatabase(conn_string, schema=schema, max_size=pool_size) as database:
+        keys = key_ring(encryption)
+        async with AsyncDatabase(
+            conn_string, schema=schema, max_size=pool_size, encryption=keys
+        ) as database:
             yield cls(database, tenant=tenant, serde=serde)
 
     async def setup(self) -> None:
