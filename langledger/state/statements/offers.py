@@ -25,6 +25,7 @@ _NEWEST = 4  # sentences
 _MAX_OPTION, _MAX_OPTIONS, _MAX_REPLY = 140, 8, 140
 _LONGEST_PICK = 160  # characters of a sentence that picks an option in other words
 _FITS = 0.6
+_TELLING = 5  # words, without which a recommendation is the heading of one
 _INDEX = 950  # after what the message itself says
 
 _OPTION = re.compile(
@@ -111,7 +112,8 @@ _YES = re.compile(
     re.IGNORECASE,
 )
 _AMENDS = re.compile(
-    r"(?:but|also|and|then|except|only|with)\b|但|不过|另外|同时|还有|顺便", re.IGNORECASE
+    r"(?:but|also|and|then|except|only|with|in|on|as|via|by|using|without|separately)\b|但|不过|另外|同时|还有|顺便",
+    re.IGNORECASE,
 )
 _HOLDS_OFF = re.compile(r"\b(?:wait|first|before|later|not yet)\b|先|等|再说|稍后", re.IGNORECASE)
 
@@ -150,19 +152,20 @@ def taken_up(offer: Offer, text: str, source: int) -> Noted | None:
     return Noted(kind="decision", what=what, sources=at, index=_INDEX, confidence=0.8)
 
 
-def _options(text: str) -> tuple[tuple[str, str], ...]:
+def _options(said: str) -> tuple[tuple[str, str], ...]:
     """Return the last list of options, each with its label, if the user is to choose from it."""
     listed: dict[str, str] = {}
     found: dict[str, str] = {}
     after: list[str] = []
-    for line in text.splitlines():
+    for line in said.splitlines():
         option = _OPTION.match(line)
         label = option["label"].lower() if option else ""
         if option is None or (label not in _FIRST and label != _follows(found)):
             after.append(line)
             continue
         found = {} if label in _FIRST else found
-        found[label] = one_line(option["text"].replace("**", "").strip(" |"), _MAX_OPTION)
+        text = option["text"].replace("**", "").strip(" |")
+        found[label] = one_line(text.removeprefix("Or "), _MAX_OPTION)
         if len(found) > 1:
             listed, after = found, []
     if any(text.endswith(("?", "？")) for text in listed.values()):
@@ -187,10 +190,14 @@ def _proposal(text: str) -> str:
         if _EITHER.search(what) or _STEP.match(what):
             return ""
         if found["thinks"] or _POINTS.match(what):
-            named = (s for s in reversed(said[:at]) if _RECOMMENDS.match(s))
+            named = (s for s in reversed(said[:at]) if _recommends(s))
             return next(named, "").rstrip(" :：")
         return what if len(features(what).words) > 1 else ""
     return ""
+
+
+def _recommends(sentence: str) -> bool:
+    return _RECOMMENDS.match(sentence) is not None and len(features(sentence).words) >= _TELLING
 
 
 def _chosen(offer: Offer, reply: str) -> str:
