@@ -4,7 +4,7 @@ FROM {schema}.record_checkpoint(
     %(tenant)s, %(thread_key)s, %(thread_id)s, %(generation)s::bigint, %(wait)s, %(scope)s,
     %(kinds)s::text[], %(digests)b::bytea[], %(message_ids)s::text[], %(roles)s::text[],
     %(bodies)b::bytea[], %(item_refs)s::int8multirange[], %(checkpoint_ns)s, %(checkpoint_id)s::bytea, %(run_id)s,
-    %(snapshots)s::text[], %(refs)s::int8multirange, %(record)s::bytea)
+    %(snapshots)s::text[], %(refs)s::int8multirange, %(record)s::bytea, %(after)s::bigint)
 
 -- name: record_many
 -- Calls of different callers, in one transaction. None waits for a thread that somebody else holds:
@@ -14,11 +14,11 @@ FROM json_to_recordset(%(calls)s::json)
      AS r (place integer, tenant text, thread_key uuid, thread_id text, generation bigint, scope text,
            kinds text[], digests bytea[], message_ids text[], roles text[], bodies bytea[],
            item_refs int8multirange[], checkpoint_ns text, checkpoint_id bytea, run_id text, snapshots text[],
-           refs int8multirange, record bytea)
+           refs int8multirange, record bytea, after bigint)
 CROSS JOIN LATERAL {schema}.record_checkpoint(
     r.tenant, r.thread_key, r.thread_id, r.generation, false, r.scope, r.kinds, r.digests,
     r.message_ids, r.roles, r.bodies, r.item_refs, r.checkpoint_ns, r.checkpoint_id, r.run_id, r.snapshots,
-    r.refs, r.record) AS c
+    r.refs, r.record, r.after) AS c
 
 -- name: read
 SELECT what, number, name, id, last_id, body, message_id

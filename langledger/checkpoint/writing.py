@@ -25,7 +25,14 @@ from langledger.checkpoint.records import (
 )
 from langledger.checkpoint.sealed_logs import seal_of
 from langledger.checkpoint.sealing import Sealing
-from langledger.checkpoint.tree import Node, Tag, map_leaves, references, resolve
+from langledger.checkpoint.tree import (
+    FIRST_VALUE,
+    Node,
+    Tag,
+    map_leaves,
+    references,
+    resolve,
+)
 from langledger.database.queries import load_queries
 from langledger.encryption import Later, contents, named
 from langledger.encryption.places import ENTRY_BODY
@@ -100,6 +107,7 @@ def put(
             [] if sent else gathered.new,
             refs=_refs(skeleton.nodes()),
             record=record,
+            after=_known_until(target, channels),
             run_id=_run_id(metadata),
             snapshots=_snapshots(channels, metadata),
         )
@@ -308,7 +316,7 @@ def _record(
 
 
 _NOTHING: dict[str, Any] = {
-    **dict.fromkeys(("run_id", "snapshots", "record")),
+    **dict.fromkeys(("run_id", "snapshots", "record", "after")),
     "refs": "{}",
     "wait": True,
 }
@@ -318,6 +326,17 @@ def _refs(nodes: Iterable[Node]) -> str:
     """Return the entries known already that nodes refer to, as a multirange."""
     runs = (run for node in nodes for run in references(node))
     return multirange(sorted((start, count) for start, count in runs if start > 0))
+
+
+def _known_until(parent: Target, channels: Mapping[str, Node]) -> int | None:
+    """Return the newest message that a checkpoint's state knows; None if that cannot be told.
+
+    What stands behind it may be the checkpoint's input, recorded by who saw it first: LangGraph
+    saves the input in the background.
+    """
+    runs = (run for node in channels.values() for run in references(node))
+    ends = [start + count - 1 for start, count in runs if 0 < start < FIRST_VALUE]
+    return max(ends) if ends else 0 if parent.checkpoint_id is None else None
 
 
 def _run_id(metadata: Mapping[str, Any]) -> str | None:

@@ -14,7 +14,7 @@ FROM {schema}.append_entries(
     %(tenant)s, %(thread_key)s, %(scope)s, %(task_id)s, %(user_id)s,
     array_fill('message'::text, ARRAY[cardinality(%(digests)s::bytea[])]),
     %(digests)s::bytea[], %(places)s::int[], %(message_ids)s::text[], %(roles)s::text[],
-    %(tokens)s::int[], %(metadata)s::jsonb[], %(bodies)s::bytea[], NULL)
+    %(tokens)s::int[], %(metadata)s::jsonb[], %(bodies)s::bytea[], NULL, NULL)
 
 -- name: known
 -- Which of these contents the thread already holds; asked before many or large bodies are sent.

@@ -66,13 +66,14 @@ ALTER TABLE entry ALTER COLUMN body SET STORAGE EXTERNAL;
 -- Records items in order and returns the seq of each; the caller holds the thread's row.
 --
 -- place null   the content together with its message id is recorded once; without an id, any that
---              is there will do, but a draft is one only until it became a message
+--              is there will do, but a draft is one only until it became a message: that may have
+--              been recorded before the draft was, then it stands behind p_after (null: nothing does)
 --       n      it is the n-th of this content, from 0, whatever its id
 --       -1     it stands at the end, whatever is there
 CREATE FUNCTION append_entries(
     p_tenant text, p_thread_key uuid, p_scope text, p_task_id text, p_user_id text,
     p_kinds text[], p_digests bytea[], p_places integer[], p_message_ids text[], p_roles text[],
-    p_tokens integer[], p_metadata jsonb[], p_bodies bytea[], p_refs int8multirange[]
+    p_tokens integer[], p_metadata jsonb[], p_bodies bytea[], p_refs int8multirange[], p_after bigint
 ) RETURNS TABLE (seq bigint, fresh boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 #variable_conflict use_column
@@ -103,7 +104,8 @@ BEGIN
         SELECT e.seq, e.kind INTO held FROM entry e
         WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.digest = item.digest
           AND CASE WHEN item.place IS NOT NULL THEN e.occurrence = item.place
-                   WHEN item.message_id IS NULL THEN item.kind <> 'draft' OR e.kind = 'draft'
+                   WHEN item.message_id IS NULL
+                   THEN item.kind <> 'draft' OR e.kind = 'draft' OR e.seq > p_after
                    ELSE e.message_id = item.message_id OR e.kind = 'draft' END
         ORDER BY e.message_id IS NOT DISTINCT FROM item.message_id DESC, e.occurrence
         LIMIT 1;

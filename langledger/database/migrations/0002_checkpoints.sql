@@ -50,7 +50,8 @@ CREATE TABLE checkpoint_secret (
 -- statement, one transaction, nobody else's rows touched.
 --
 -- p_record refers to new entries by their place in p_kinds..., at most 255; the seqs they got are put
--- before it: a count of one byte, then four bytes each. p_generation is what the writer's own seqs were
+-- before it: a count of one byte, then four bytes each. p_after is the newest message that the
+-- checkpoint's state knows, behind which its drafts may stand as messages already. p_generation is what the writer's own seqs were
 -- learned under; if entries were deleted since, nothing is written, seqs is null, and the writer
 -- starts over. With p_wait false, a thread that another transaction holds is left alone: generation
 -- is null.
@@ -59,7 +60,7 @@ CREATE FUNCTION record_checkpoint(
     p_scope text, p_kinds text[], p_digests bytea[], p_message_ids text[], p_roles text[],
     p_bodies bytea[], p_item_refs int8multirange[],
     p_checkpoint_ns text, p_checkpoint_id bytea, p_run_id text, p_snapshots text[],
-    p_refs int8multirange, p_record bytea,
+    p_refs int8multirange, p_record bytea, p_after bigint,
     OUT generation bigint, OUT seqs bigint[]
 ) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 #variable_conflict use_column
@@ -101,7 +102,8 @@ BEGIN
                substr(int2send(count(*)::int2), 2) || string_agg(int4send(a.seq::int), '' ORDER BY a.ord)
         INTO seqs, v_refs, v_record
         FROM append_entries(p_tenant, p_thread_key, p_scope, NULL, NULL, p_kinds, p_digests,
-                            NULL, p_message_ids, p_roles, NULL, NULL, p_bodies, p_item_refs)
+                            NULL, p_message_ids, p_roles, NULL, NULL, p_bodies, p_item_refs,
+                            p_after)
              WITH ORDINALITY AS a (seq, fresh, ord);
     END IF;
     IF p_record IS NULL THEN

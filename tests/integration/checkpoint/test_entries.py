@@ -93,6 +93,28 @@ def test_an_input_without_id_is_the_message_that_gets_one(
     assert found.pending_writes == [("task", "messages", [HumanMessage("yes")])]
 
 
+@pytest.mark.parametrize("first", [["middleware"] * 3, ["saver"] * 3, ["saver", "middleware"] * 2])
+def test_an_input_stored_late_is_the_message_that_is_there(
+    first: list[str], put: Any, database: Database, cold: LedgerSaver, rows: Any
+) -> None:
+    state: list[BaseMessage] = []
+    parent = None
+    for turn, who in enumerate(first):
+        said = HumanMessage("continue", id=f"said {turn}")
+        given = {"messages": [*state], "__start__": {"messages": [HumanMessage("continue")]}}
+        if who == "middleware":
+            run(entries.append(HERE, [*state, said]), database)
+        parent = put(given if state else {"__start__": given["__start__"]}, parent=parent)
+        state += [said, AIMessage("done", id=f"done {turn}")]
+        run(entries.append(HERE, state), database)
+        found = cold.get_tuple(parent)
+        assert found is not None
+        assert found.checkpoint["channel_values"].get("__start__") == given["__start__"]
+        parent = put({"messages": state}, parent=parent)
+    assert history(database) == state
+    assert len(rows("SELECT seq FROM {schema}.entry")) == len(state)
+
+
 def test_the_same_words_again_are_another_message(saver: LedgerSaver, database: Database) -> None:
     graph = chat(saver)
     for _ in range(3):
