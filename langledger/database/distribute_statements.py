@@ -19,12 +19,12 @@ __all__ = ["all_statements", "numbered"]
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]|%%")
 _HOLE = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 _STATEMENT = re.compile(r"\(?(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
-_NO_STATEMENT = frozenset({"recall.near_scored", "recall.vector_of"})  # parts of the others
+# Parts of the others.
+_NO_STATEMENT = frozenset({"recall.near_scored", "recall.vector_of", "rotation.occurrence"})
 # The table t of a condition that stands alone, where it is not this one.
 _TABLES = {
     "forget.quoting_items": "brought",
     "forget.units_of_items": "store_unit",
-    "rotation.occurrence": "entry",
 }
 _PARTS: Mapping[str, Mapping[str, str]] = {
     "forget": {

@@ -18,7 +18,7 @@ from langledger.database.queries import Renderer, load_queries
 PACKAGE = Path(langledger.__file__).parent
 # A place for more than the schema, or the schema for a second format.
 INCOMPLETE = re.compile(r"\{(?!schema\})\w+\}|\{\{")
-PARTS = {"near_scored", "vector_of"}  # stand in another statement
+PARTS = {"near_scored", "vector_of", "occurrence"}  # stand in another statement
 FEATURES = sorted(file.parent.relative_to(PACKAGE) for file in PACKAGE.rglob("queries.sql"))
 
 
