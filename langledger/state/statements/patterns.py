@@ -41,7 +41,8 @@ _DECIDES = re.compile(
     r"|went with|tightened|deferred|pinned|declined)"
     r"|i (?:did not|didn['’]t|won['’]t|will not) (?:change|touch|modify|fix|add|remove|delete|use"
     r"|rename|refactor|implement|migrate|bump|move|merge|rewrite|include|update|upgrade))\b"
-    r"(?! (?:\w+ing|off|out of|behind|to \w+ing|it|this|that|them|these|those|both)\b)"
+    r"(?! (?:\w+ing|off|out of|behind|to \w+ing|it|them|both"
+    r"|th(?:is|at|ese|ose)(?= (?:alone|un\w+|as|because|since|per|in)\b|,))\b)"
     r"(?=.*(?:\b(?:because|since|so that|due to|rather than|instead of|to avoid|per your)\b"
     r"|out of scope))).{12,}",
     re.IGNORECASE,
