@@ -23,7 +23,13 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langledger.arguments import check_tenant, check_whole
 from langledger.checkpoint import listing, maintenance, reading, writing
 from langledger.checkpoint.cache import Cache
-from langledger.checkpoint.checks import check_database, check_ids, check_moment, check_strategy
+from langledger.checkpoint.checks import (
+    check_database,
+    check_ids,
+    check_moment,
+    check_serde,
+    check_strategy,
+)
 from langledger.checkpoint.combining import Combining
 from langledger.checkpoint.keys import Target
 from langledger.checkpoint.listing import Search
@@ -58,7 +64,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         cache_bytes: Memory for what is remembered of threads, roughly; 0 for none.
 
     Raises:
-        ConfigurationError: There is no tenant, or ``database`` is none of ours.
+        ConfigurationError: There is no tenant, ``database`` is none of ours, or ``serde`` none.
     """
 
     def __init__(
@@ -69,7 +75,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         serde: SerializerProtocol | None = None,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        super().__init__(serde=serde)
+        super().__init__(serde=check_serde(serde))
         self._database = check_database(database)
         self._combining = Combining(database)
         self._tenant = check_tenant(tenant)

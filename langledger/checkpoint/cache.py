@@ -119,6 +119,15 @@ class StoredItem:
             self.whole = master
         return master
 
+    def as_fields(self, sealing: Sealing, *, bare: bool) -> Any:
+        """Return what the serialiser gives in place of a message whose class it does not allow."""
+        value = self.value(sealing)
+        if isinstance(value, dict) and not bare:
+            given = cast("dict[str, Any]", value)
+            if given.get("id", self) is None:
+                given["id"] = self.message_id
+        return cast("Any", value)
+
 
 class ThreadItems:
     """A thread's entries, as far as known.
@@ -250,7 +259,7 @@ class Shelf:
         if master is None:
             master = item.master(self._sealing, bare=bare)
             if master is None:
-                return item.value(self._sealing)
+                return item.as_fields(self._sealing, bare=bare)
             located = Located(reference, Stage.SETTLED if item.settled else Stage.INPUT)
             self._items.known.setdefault(master.handle(), Known(located, master))
         return master.copy()

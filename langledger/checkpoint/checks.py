@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
 from langledger.arguments import check_text, check_whole, shown
 from langledger.database import AsyncDatabase, Database
 from langledger.errors import ConfigurationError
@@ -16,6 +18,7 @@ __all__ = [
     "check_ids",
     "check_limit",
     "check_moment",
+    "check_serde",
     "check_strategy",
 ]
 
@@ -72,6 +75,23 @@ def check_moment(name: str, value: object) -> datetime:
             f"{name} must be a time with its zone: datetime.now(UTC) - timedelta(...)"
         )
     return value
+
+
+def check_serde(value: object) -> SerializerProtocol | None:
+    """Return a serialiser; None for LangGraph's.
+
+    Raises:
+        ConfigurationError: It is none, or a class in place of an object.
+    """
+    pairs = (("dumps_typed", "loads_typed"), ("dumps", "loads"))  # LangGraph adapts the latter
+    fits = any(all(callable(getattr(value, name, None)) for name in pair) for pair in pairs)
+    if value is None or (fits and not isinstance(value, type)):
+        return cast("SerializerProtocol | None", value)
+    what = f"the class {value.__name__}" if isinstance(value, type) else shown(value)
+    raise ConfigurationError(
+        f"serde must be a serialiser with dumps_typed and loads_typed, not {what}: "
+        "EncryptedSerializer.from_pycryptodome_aes(key=...) makes one, None takes LangGraph's own"
+    )
 
 
 def check_filter(value: object) -> Mapping[str, Any]:

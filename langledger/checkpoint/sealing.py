@@ -8,6 +8,7 @@ gives it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langledger.entries.codec import digest, dump_value, load_value
+from langledger.entries.compression import EXACT_JSON
 from langledger.errors import SerializationError
 
 __all__ = ["Open", "Sealed", "Sealing", "is_open"]
@@ -22,6 +24,8 @@ __all__ = ["Open", "Sealed", "Sealing", "is_open"]
 _GIGABYTE = 1 << 30
 # PostgreSQL holds up to 1 GB in one value, and needs some for what surrounds it.
 _LARGEST = _GIGABYTE - (1 << 20)
+# Before the kind of a plain form that the serialiser seals as it seals any bytes.
+_EXACT = f"{EXACT_JSON}:"
 
 
 def is_open(serde: SerializerProtocol) -> bool:
@@ -106,6 +110,8 @@ class Sealed:
     def __init__(self, serde: SerializerProtocol, secret: bytes) -> None:
         self._serde = serde
         self._secret = secret
+        # Of LangGraph's own inside, the kind is a "msgpack+aes".
+        self._is_msgpack = serde.dumps_typed("")[0].startswith("msgpack")
 
     def plain(self, value: Any) -> tuple[str, bytes]:
         """Serialise a value in clear; it is hashed and measured, never stored."""
@@ -113,10 +119,17 @@ class Sealed:
             return _checked(*dump_value(value))
         except SerializationError:
             # Only the user's serialiser can carry it. If it encrypts, equal values differ.
-            return self.seal(value, "", b"")
+            with suppress(SerializationError):
+                sealed = self.seal(value, "", b"")
+                if not sealed[0].startswith("msgpack"):  # which changes what was refused
+                    return sealed
+            raise
 
-    def seal(self, value: Any, kind: str, payload: bytes) -> tuple[str, bytes]:  # noqa: ARG002 - Sealing's
+    def seal(self, value: Any, kind: str, payload: bytes) -> tuple[str, bytes]:
         """Serialise a value as it is stored."""
+        if kind == EXACT_JSON and self._is_msgpack:  # which would change it, or cannot carry it
+            name, exact = self._serde.dumps_typed(payload)
+            return _checked(_EXACT + name, exact)
         try:
             return _checked(*self._serde.dumps_typed(value))
         except (TypeError, ValueError, RecursionError) as error:
@@ -132,6 +145,9 @@ class Sealed:
 
     def load(self, kind: str, payload: bytes) -> Any:
         """Decrypt and return the value."""
+        if kind.startswith(_EXACT):
+            plain = load_value(kind.removeprefix(_EXACT), payload, self._serde)
+            return load_value(EXACT_JSON, plain, self._serde)
         return load_value(kind, payload, self._serde)
 
 

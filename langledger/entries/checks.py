@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage, RemoveMessage
 from langledger.arguments import check_whole, unstorable
 from langledger.entries.codec import dump_message, dump_value
 from langledger.entries.compression import EXACT_JSON
-from langledger.entries.exact import fields
+from langledger.entries.inside import fields
 from langledger.errors import ConfigurationError, SerializationError
 
 __all__ = ["checked_facts", "checked_messages", "checked_tokens", "dumped"]

@@ -18,7 +18,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from langledger.entries import exact
 from langledger.entries.compression import EXACT_JSON, compress, decompress
-from langledger.entries.exact import has_lone_surrogate
+from langledger.entries.inside import has_lone_surrogate
 from langledger.entries.revival import revived
 from langledger.entries.twins import twin_of
 from langledger.errors import SerializationError
@@ -63,14 +63,13 @@ def dump_value(value: Any, serde: SerializerProtocol = _serde) -> tuple[str, byt
         # msgpack writes a question mark for half a surrogate pair, so without one there was none.
         if kind != "msgpack" or b"?" not in payload or not has_lone_surrogate(value):
             return kind, payload
-        reason = "it holds half of a surrogate pair"
-    except (TypeError, ValueError, RecursionError) as error:
-        reason = str(error)
+    except (TypeError, ValueError, RecursionError):
+        pass  # exact JSON may carry it, and says else why not
     try:
         return EXACT_JSON, exact.dump(value, serde)
     except (TypeError, ValueError, RecursionError) as error:
-        if isinstance(error, RecursionError):
-            reason = "it is nested too deeply, or holds itself"
+        deep = isinstance(error, RecursionError)
+        reason = "it is nested too deeply, or holds itself" if deep else str(error)
         raise SerializationError(
             f"a value of type {type(value).__name__} cannot be stored: {reason}"
         ) from error

@@ -5,24 +5,41 @@ from __future__ import annotations
 import base64
 import importlib
 import json
+import pathlib
 import sys
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, cast
 
+import ormsgpack
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-__all__ = ["dump", "fields", "has_lone_surrogate", "load"]
+from langledger.entries.inside import fault_in, fields, has_lone_surrogate
+
+__all__ = ["dump", "load"]
 
 _OWN_CLASSES = "langchain_core.messages"
+_COLLECTIONS: dict[str, Callable[[Iterable[Any]], Any]] = {
+    "$tuple": tuple,
+    "$set": set,
+    "$frozenset": frozenset,
+    "$deque": deque,
+}
+_MARKS: dict[Any, str] = {kind: mark for mark, kind in _COLLECTIONS.items()}
+_FROM_TEXT: dict[str, Callable[[str], Any]] = {"$bytes": base64.b64decode, "$path": pathlib.Path}
+_PATH = type(pathlib.Path())
+_PYDANTIC = 5  # LangGraph's number for a pydantic model
 
 
 def dump(value: Any, serde: SerializerProtocol) -> bytes:
-    """Serialise JSON-like values, bytes, tuples and messages, of any depth.
+    """Serialise JSON-like values, bytes, collections, paths and messages, of any depth.
 
     What else is in them is left to ``serde``.
 
     Raises:
-        TypeError, ValueError: It cannot carry that.
+        TypeError, ValueError: It cannot carry that, or would change it.
     """
     return json.dumps(_mark(value, serde), ensure_ascii=True, separators=(",", ":")).encode()
 
@@ -36,31 +53,6 @@ def load(payload: bytes, serde: SerializerProtocol) -> Any:
     return _unmark(json.loads(payload), serde)
 
 
-def fields(message: BaseMessage) -> dict[str, Any]:
-    """Return every field of a message, declared or extra."""
-    return {**message.__dict__, **(message.__pydantic_extra__ or {})}
-
-
-def has_lone_surrogate(value: object) -> bool:
-    """Tell whether any string inside ``value`` cannot be encoded as UTF-8."""
-    if isinstance(value, str):
-        return not value.isascii() and not _is_utf8(value)
-    if isinstance(value, dict):
-        items = cast("dict[object, object]", value)
-        return any(has_lone_surrogate(k) or has_lone_surrogate(v) for k, v in items.items())
-    if isinstance(value, (list, tuple)):
-        return any(has_lone_surrogate(item) for item in cast("list[object]", value))
-    return isinstance(value, BaseMessage) and has_lone_surrogate(fields(value))
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _mark(value: Any, serde: SerializerProtocol) -> Any:
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
@@ -68,19 +60,44 @@ def _mark(value: Any, serde: SerializerProtocol) -> Any:
         return {"$bytes": base64.b64encode(value).decode()}
     if isinstance(value, list):
         return [_mark(item, serde) for item in cast("list[Any]", value)]
-    if isinstance(value, tuple):
-        return {"$tuple": [_mark(item, serde) for item in cast("tuple[Any, ...]", value)]}
     if isinstance(value, dict):
         return _mark_items(cast("dict[Any, Any]", value), serde)
     return _mark_object(value, serde)
 
 
 def _mark_object(value: Any, serde: SerializerProtocol) -> Any:
+    cls = cast("type[Any]", type(value))
+    if cls in _MARKS:
+        return {_MARKS[cls]: [_mark(item, serde) for item in value]}
+    if cls is _PATH:
+        return {"$path": str(value)}
     if isinstance(value, BaseMessage):
-        cls = type(value)
         return {"$message": [cls.__module__, cls.__qualname__, _mark(fields(value), serde)]}
-    kind, payload = serde.dumps_typed(value)
+    kind, payload = _other(value, serde)
     return {"$other": [kind, base64.b64encode(payload).decode()]}
+
+
+def _other(value: Any, serde: SerializerProtocol) -> tuple[str, bytes]:
+    """Serialise an object, which carries less than what stands outside of objects."""
+    try:
+        kind, payload = serde.dumps_typed(value)
+    except TypeError as error:
+        fault = None
+        with suppress(Exception):  # whatever the object raises when it is asked for its content
+            fault = fault_in(value)
+        if fault is None:
+            raise
+        raise _changed(value, fault) from error
+    if kind == "msgpack" and b"?" in payload and has_lone_surrogate(value):
+        raise _changed(value, "half of a surrogate pair")
+    return kind, payload
+
+
+def _changed(value: Any, fault: str) -> TypeError:
+    return TypeError(
+        f"a {type(value).__name__} in it, which is stored as an object, holds {fault}; give it as "
+        "a dict, where that can be stored, or change it"
+    )
 
 
 def _mark_items(items: dict[Any, Any], serde: SerializerProtocol) -> dict[str, Any]:
@@ -100,20 +117,35 @@ def _unmark(value: Any, serde: SerializerProtocol) -> Any:
 def _unmark_items(items: dict[str, Any], serde: SerializerProtocol) -> Any:
     mark: str = next(iter(items), "")
     content: Any = items.get(mark)
+    if mark in _FROM_TEXT:
+        return _FROM_TEXT[mark](content)
+    if mark in _COLLECTIONS:
+        return _COLLECTIONS[mark](_unmark(item, serde) for item in content)
     match mark:
-        case "$bytes":
-            return base64.b64decode(content)
-        case "$tuple":
-            return tuple(_unmark(item, serde) for item in content)
         case "$pairs":
             return {_unmark(key, serde): _unmark(item, serde) for key, item in content}
         case "$message":
             module, name, held = content
-            return _message_class(module, name).model_construct(**_unmark(held, serde))
+            return _message(_message_class(module, name), _unmark(held, serde), serde)
         case "$other":
             return serde.loads_typed((content[0], base64.b64decode(content[1])))
         case _:
             return {key: _unmark(item, serde) for key, item in items.items()}
+
+
+def _message(cls: type[BaseMessage], held: dict[str, Any], serde: SerializerProtocol) -> Any:
+    """Return the message, or its fields where the serialiser does not allow the class."""
+    return cls.model_construct(**held) if _is_allowed(cls, serde) else held
+
+
+def _is_allowed(cls: type[BaseMessage], serde: SerializerProtocol) -> bool:
+    """Have the serialiser make a message of the class from nothing: it gives nothing back then."""
+    named = ormsgpack.packb((cls.__module__, cls.__name__, {}, "model_validate_json"))
+    try:
+        made = serde.loads_typed(("msgpack", ormsgpack.packb(ormsgpack.Ext(_PYDANTIC, named))))
+    except Exception:  # noqa: BLE001 - a serialiser that knows no msgpack forbids no class of it
+        return True
+    return isinstance(made, BaseMessage)
 
 
 def _message_class(module: str, name: str) -> type[BaseMessage]:

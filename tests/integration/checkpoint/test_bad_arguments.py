@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
 import pytest
 from langgraph.checkpoint.base.id import uuid6
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from langledger import Ledger
 from langledger.checkpoint import LedgerSaver
 from langledger.database import Database
 from langledger.errors import ConfigurationError
@@ -53,6 +56,15 @@ def test_what_cannot_be_meant_is_told(
 def test_a_checkpointer_is_made_of_an_open_database(given: Any) -> None:
     with pytest.raises(ConfigurationError, match="from_conn_string"):
         LedgerSaver(given)
+
+
+@pytest.mark.parametrize("given", ["x", 5, object(), JsonPlusSerializer])
+def test_a_serde_is_a_serialiser(given: Any, database: Database) -> None:
+    with pytest.raises(ConfigurationError, match="serde must be a serialiser"):
+        LedgerSaver(database, serde=given)
+    with pytest.raises(ConfigurationError, match="serde must be a serialiser"):
+        Ledger(database).checkpointer(serde=given)
+    assert Ledger(database).checkpointer(serde=pickle).get_tuple(CONFIG) is None  # type: ignore[arg-type]  - LangGraph adapts it
 
 
 @pytest.mark.parametrize("size", [-1, "128 MB", None])
