@@ -119,11 +119,13 @@ def prune(
 
     Raises:
         ConfigurationError: It is no policy.
+        SerializationError: A checkpoint is encrypted, and cannot be read with this serialiser.
     """
     if not isinstance(policy, Policy):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
         raise ConfigurationError(f"policy must be a Policy(keep=...), not {shown(policy)}")
 
     def surplus(stored: Mapping[Key, Stored]) -> AbstractSet[Key]:
+        _check_readable(cache, sealing, stored)
         visible = {key for key, s in stored.items() if s.is_visible}
         kept = _kept(stored, policy)
         return visible - (kept - _finished_calls(cache, sealing, stored, kept))
@@ -195,6 +197,13 @@ def idle_threads(
         _queries["idle_threads"], tenant=tenant, before=before, after=after, limit=limit
     )
     return [row["thread_id"] for row in rows]
+
+
+def _check_readable(cache: Cache, sealing: Sealing, stored: Mapping[Key, Stored]) -> None:
+    """Read what of each checkpoint is encrypted: whoever cannot is not to decide what goes."""
+    for s in stored.values():
+        if s.record is not None:
+            metadata_at_hand(cache, sealing, s, ())
 
 
 def _kept(stored: Mapping[Key, Stored], policy: Policy) -> set[Key]:

@@ -288,6 +288,8 @@ BEGIN
     )
     DELETE FROM entry e
     WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.kind = ANY (p_kinds)
+      -- What has a role is a message, sealed or not.
+      AND (e.kind <> 'sealed' OR e.role IS NULL OR 'message' = ANY (p_kinds))
       AND NOT coalesce(e.seq <@ (SELECT seqs FROM used), false);
     GET DIAGNOSTICS v_removed = ROW_COUNT;
     RETURN v_removed;

@@ -16,7 +16,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langledger import entries
-from langledger.checkpoint import LedgerSaver
+from langledger.checkpoint import LedgerSaver, Policy
 from langledger.database import Database
 from langledger.entries import Location
 from langledger.errors import SerializationError
@@ -151,6 +151,26 @@ def test_a_strict_allow_list_is_respected(database: Database) -> None:
     assert clone._cache is not strict._cache
     for checkpointer in (permissive, strict, clone):
         assert checkpointer.get_tuple(CONFIG) is None
+
+
+def test_pruning_keeps_messages_that_are_sealed_and_is_for_who_can_read_them(
+    database: Database, rows: Any
+) -> None:
+    sealed = saver(database)
+    for turn in range(3):
+        files = {"files": {f"{n}.py": f"text {turn} {n} " * 40 for n in range(20)}}
+        chat(sealed).invoke({"messages": [("user", f"{turn}")]}, CONFIG | {"metadata": files})
+    kept = rows("SELECT seq FROM {schema}.entry WHERE role IS NOT NULL ORDER BY seq")
+    other = saver(database, b"other key")
+    for policy in (Policy(keep=0), Policy(keep=40), Policy(keep=0, entries=True)):
+        for dry_run in (True, False):
+            with pytest.raises(SerializationError, match="wrong key"):
+                other.retain("thread", policy, dry_run=dry_run)
+    assert sealed.retain("thread", Policy(keep=0)).checkpoints == 9
+    assert rows("SELECT seq FROM {schema}.entry ORDER BY seq") == kept
+    chat(sealed).invoke({"messages": [("user", "0")]}, CONFIG)
+    sealed.retain("thread", Policy(keep=1, entries=True))
+    assert rows("SELECT count(*) AS n FROM {schema}.entry")[0]["n"] == 2
 
 
 class OwnMessage(HumanMessage):

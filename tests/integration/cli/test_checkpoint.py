@@ -173,7 +173,10 @@ def test_encrypted_threads_are_left_to_who_can_read_them(call: Call, threads: Le
     assert code == 1
     assert [thread["thread_id"] for thread in json.loads(out)["threads"]] == ["a", "b"]
     assert "cannot be read here: 'sealed'; " in err
-    assert call("prune", "--keep", "1", "--thread", "sealed")[0] == 1
+    for how in (("0",), ("0", "--dry-run"), ("40", "--messages")):
+        code, _, err = call("prune", "--thread", "sealed", "--keep", *how)
+        assert code == 1
+        assert "left as they are, because they cannot be read here: 'sealed'" in err
     assert len(list(saver.list(config))) == 9
     assert saver.retain("sealed", Policy(keep=1)).checkpoints > 0
     assert graph.get_state(config).values == said
