@@ -357,7 +357,7 @@ def _combined(tickets: Sequence[Ticket]) -> Query:
         rows = [{"place": n, **_as_json(resolved(call, vault))} for n, call in enumerate(calls)]
         return json.dumps(rows)
 
-    return Query(_queries["record_many"], {"tenant": tenant, "calls": Later(as_text)})
+    return Query(_queries["record_many"], {"tenant": tenant, "calls": Later(as_text, writes=True)})
 
 
 def _as_json(params: Mapping[str, Any]) -> dict[str, Any]:

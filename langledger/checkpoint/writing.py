@@ -245,7 +245,9 @@ def _checkpoint_record(
     time = (pack_time(checkpoint.get("ts")) or datetime.now(UTC)) - _EPOCH
     moment = time // timedelta(microseconds=1)
     what = (checkpoint["id"], parent.checkpoint_id, moment, layout_name, values)
-    return Later(lambda vault: pack_checkpoint(*what, seal=seal_of(vault, parent.keys)))
+    return Later(
+        lambda vault: pack_checkpoint(*what, seal=seal_of(vault, parent.keys)), writes=True
+    )
 
 
 def _writes_record(cache: Cache, target: Target, task: TaskWrites) -> Operation[Later]:
@@ -257,7 +259,7 @@ def _writes_record(cache: Cache, target: Target, task: TaskWrites) -> Operation[
     tenant = target.location.tenant
     layout_name = (yield from _named(cache, tenant, layout)) if recurs else layout.body
     what = (checkpoint_id, task.task_id, layout_name, values)
-    return Later(lambda vault: pack_writes(*what, seal=seal_of(vault, target.keys)))
+    return Later(lambda vault: pack_writes(*what, seal=seal_of(vault, target.keys)), writes=True)
 
 
 def _named(cache: Cache, tenant: str, layout: Layout) -> Operation[int | bytes]:

@@ -14,6 +14,12 @@ ON CONFLICT (tenant) DO NOTHING
 
 -- name: hold_clear
 -- Fails where hashes are no more in clear; nobody replaces them until this transaction ends.
-SELECT 1 / (state = 'clear')::int AS held FROM {schema}.encryption_key
+SELECT CASE state WHEN 'clear' THEN 0 ELSE (state || '!langledger')::int END AS held
+FROM {schema}.encryption_key
 WHERE tenant = %(tenant)s
 FOR SHARE
+
+-- name: unsealed
+-- Fails where somebody encrypts: what is written in clear beside it would be found by nobody.
+SELECT (state || '!langledger')::int AS unsealed FROM {schema}.encryption_key
+WHERE tenant = %(tenant)s

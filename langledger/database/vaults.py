@@ -31,6 +31,7 @@ __all__ = ["Vaults"]
 _queries = load_queries("langledger.database", "encryption.sql")
 
 _SECRET_BYTES = 32
+_MARK = "!langledger"
 _TENANTS = 10_000  # remembered
 
 Steps: TypeAlias = "Generator[Batch, list[list[Row]], list[list[Row]]]"
@@ -48,30 +49,32 @@ class Vaults:
         self.ring = ring
         self._converting = converting
         self._known: dict[str, Vault] = {}
+        self._in_clear: set[str] = set()  # tenants that nobody encrypted for
 
     def steps(self, batch: Batch) -> Steps:
         """Run a batch: yield what is sent, be sent what came back, return the rows in clear."""
+        writes = any(says_something(query.params) for query in batch.queries)
+        if self.ring is None:
+            return readable((yield from self._keyless(in_clear(batch), writes=writes)))
         tenant = tenant_of(batch.queries)
-        if self.ring is None or tenant is None:
+        if tenant is None:
             return readable((yield in_clear(batch)))
         vault = yield from self._vault(self.ring, tenant)
         closed = sealed(batch, vault)
-        if vault.keyed or not any(says_something(query.params) for query in batch.queries):
+        if vault.keyed or not writes:
             return opened(closed, (yield closed), vault)
-        results = yield from self._guarded(closed, tenant)
+        # Under names in clear, unless these are replaced at this moment.
+        results = yield from _guarded(closed, "hold_clear", tenant, _converted(tenant))
         return opened(closed, results, vault)
 
-    def _guarded(self, batch: Batch, tenant: str) -> Steps:
-        """Write under names in clear, unless these are replaced at this moment."""
-        from langledger.operations import Batch, Query  # noqa: PLC0415 - see above
-
-        guard = Query(_queries["hold_clear"], {"tenant": tenant})
-        try:
-            return (yield Batch([guard, *batch.queries], repeatable=batch.repeatable))[1:]
-        except DatabaseError as error:
-            if isinstance(error.__cause__, psycopg.errors.DivisionByZero):
-                raise _converted(tenant) from None
-            raise
+    def _keyless(self, batch: Batch, *, writes: bool) -> Steps:
+        """Run a batch in clear; the first that writes asks whether others encrypt."""
+        tenant = tenant_of(batch.queries) if writes else None
+        if tenant is None or tenant in self._in_clear:
+            return (yield batch)
+        results = yield from _guarded(batch, "unsealed", tenant, _keys_needed(tenant))
+        self._in_clear.add(tenant)
+        return results
 
     def _vault(self, ring: KeyRing, tenant: str) -> Generator[Batch, list[list[Row]], Vault]:
         known = self._known.get(tenant)
@@ -99,6 +102,27 @@ class Vaults:
             add = Query(_queries["add_secret"], {**params, "sealed": fresh})
             rows = (yield Batch([add, Query(_queries["secret"], params)]))[1]
         return rows[0]
+
+
+def _guarded(batch: Batch, guard: str, tenant: str, refusal: ConfigurationError) -> Steps:
+    """Run a batch unless a statement before it, which then reads a mark as a number, refuses."""
+    from langledger.operations import Batch, Query  # noqa: PLC0415 - see above
+
+    first = Query(_queries[guard], {"tenant": tenant})
+    try:
+        return (yield Batch([first, *batch.queries], repeatable=batch.repeatable))[1:]
+    except DatabaseError as error:
+        cause = error.__cause__
+        if isinstance(cause, psycopg.errors.InvalidTextRepresentation) and _MARK in str(cause):
+            raise refusal from None
+        raise
+
+
+def _keys_needed(tenant: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"the content of tenant {tenant!r} is encrypted, and no keys were given: set "
+        "LANGLEDGER_ENCRYPTION_KEYS, or pass encryption="
+    )
 
 
 def _converted(tenant: str) -> ConfigurationError:

@@ -129,9 +129,15 @@ class Spelled:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A parameter that is made when it is known how to encrypt."""
+    """A parameter that is made when it is known how to encrypt.
+
+    Attributes:
+        make: Makes it.
+        writes: It holds content that is to be stored.
+    """
 
     make: Callable[[Vault | None], Any]
+    writes: bool = False
 
     def resolve(self, vault: Vault | None, params: Mapping[str, Any]) -> Any:  # noqa: ARG002 - as every mark
         """Make it."""
@@ -181,6 +187,7 @@ def says_something(params: Mapping[str, Any]) -> bool:
     """Tell whether parameters hold content that is to be stored."""
     return any(
         isinstance(value, Content)
+        or (isinstance(value, Later) and value.writes)
         or (isinstance(value, Many) and any(isinstance(member, Content) for member in value))
         for value in params.values()
     )

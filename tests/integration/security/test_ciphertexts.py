@@ -29,11 +29,15 @@ def ledger(module_dsn: str) -> Iterator[Ledger]:
             texts = [f"we keep the {n}th secret of {thread}" for n in range(2)]
             opened.append([HumanMessage(t) for t in texts], thread_id=thread)
             opened.pin(thread, f"pin of {thread}")
-            graph = StateGraph(MessagesState).add_node("n", lambda _: {"messages": "done"})
-            graph.add_edge(START, "n").add_edge("n", END)
-            compiled = graph.compile(checkpointer=opened.checkpointer())
-            compiled.invoke({"messages": [("user", f"go on in {thread}")]}, config(thread))
+            checkpointed(opened, thread)
         yield opened
+
+
+def checkpointed(ledger: Ledger, thread: str) -> None:
+    graph = StateGraph(MessagesState).add_node("n", lambda _: {"messages": "done"})
+    graph.add_edge(START, "n").add_edge("n", END)
+    compiled = graph.compile(checkpointer=ledger.checkpointer())
+    compiled.invoke({"messages": [("user", f"go on in {thread}")]}, config(thread))
 
 
 def change(ledger: Ledger, sql: str) -> int:
@@ -155,6 +159,11 @@ async def test_the_awaited_ledger_encrypts_too(ledger: Ledger) -> None:
             list(keyless.checkpointer().list(config("a")))
         with pytest.raises(LangLedgerError, match="encrypted"):
             keyless.history("c")
+        with pytest.raises(ConfigurationError, match="no keys were given"):
+            keyless.append([HumanMessage("in clear")], thread_id="c")
+        with pytest.raises(ConfigurationError, match="no keys were given"):
+            checkpointed(keyless, "c")
+    assert ledger.count("c") == 1
 
 
 @pytest.mark.parametrize(
