@@ -95,6 +95,7 @@ _LONG_WORDS, _LONG_FOREIGN = 20, 0.12  # the more is said, the less of it is sai
 _KNOWN_WORDS = 40
 _RETURNS = 0.5
 _AT_HOME, _TELLING_WORDS, _TRADE_WORDS = 0.4, 4, 3
+_NEAR = 0.25
 _LOOKED_AT = 600  # characters of a message
 _MOST_NAMES = 200
 _SEPARATORS = re.compile(r"[/_.-]")
@@ -195,13 +196,14 @@ def _at_home_in(state: WorkingState, text: str) -> str | None:
     """Return the parked task whose words a message speaks, and not those of the current one."""
     if _GOES_ON.match(text):
         return None
-    plain = _SEPARATORS.sub(" ", text)
+    plain = _SEPARATORS.sub(" ", _TAG.sub(" ", text))
     for words, least in ((_telling(plain), _TELLING_WORDS), (in_english(plain), _TRADE_WORDS)):
-        if len(words) < least or _share(words, state) > _FOREIGN:
+        if len(words) < least or _share(words, state) > _foreign_share(words):
             continue
         shares = ((_share(words, other), key) for key, other in state.other_tasks.items())
         best = max(shares, default=(0.0, ""))
-        if best[0] >= _AT_HOME:
+        # a long message that is no part of this task is rather of one it is near than of a new one
+        if best[0] >= (_NEAR if len(words) >= _FOREIGN_WORDS else _AT_HOME):
             return best[1]
     return None
 
@@ -211,10 +213,14 @@ def _is_foreign(state: WorkingState, text: str) -> bool:
     if len(state.topic) < _KNOWN_WORDS or _GOES_ON.match(text) or _REFERS.search(text):
         return False
     words = _telling(_TAG.sub(" ", text))
-    spelled = sum(word.isascii() for word in words)  # a Chinese word is several pairs
-    least = _LONG_FOREIGN if spelled >= _LONG_WORDS else _FOREIGN
-    foreign = len(words) >= _FOREIGN_WORDS and _share(words, state) <= least
+    foreign = len(words) >= _FOREIGN_WORDS and _share(words, state) <= _foreign_share(words)
     return foreign and _share(in_english(text), state, none=0.0) <= _FOREIGN
+
+
+def _foreign_share(words: frozenset[str]) -> float:
+    """Return how many of some words a task may know that they are foreign to."""
+    spelled = sum(word.isascii() for word in words)  # a Chinese word is several pairs
+    return _LONG_FOREIGN if spelled >= _LONG_WORDS else _FOREIGN
 
 
 def _names_other(state: WorkingState, text: str) -> bool:

@@ -64,6 +64,15 @@ def test_what_is_about_a_parked_task_returns_to_it(said: list[str], other: str, 
     assert [list(t.files_touched) for t in state.other_tasks.values()] == [["export.py"]]
 
 
+def test_a_long_message_near_a_parked_task_begins_no_new_one():
+    near = (
+        "Sessions that expired while the remember checkbox was ticked stay in the table: have the "
+        "middleware sweep such tokens nightly, vacuum afterwards, and publish counters to Grafana."
+    )
+    state = after_login(LOGIN, HumanMessage(OTHERS[3]), *wrote("export.py"), HumanMessage(near))
+    assert list(state.files_touched) == ["app/login.py"]
+
+
 @pytest.mark.parametrize(("said", "other"), [(LOGIN, OTHERS[0]), (LOGIN_ZH, OTHERS_ZH[0])])
 def test_the_view_shows_the_current_task_and_what_holds_for_all(said: list[str], other: str):
     state = after_login(said, HumanMessage(other), *wrote("export.py"))
