@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +16,9 @@ from langledger.encryption.places import PLACES
 from langledger.encryption.vault import MARK
 from langledger.errors import EncryptionError
 from langledger.rotation import rotate_keys
+from tests.integration.ui.conftest import at, client_of
 from tests.support.lived import config, live
+from tests.support.shell import caller
 
 WORD = "zanzibar"
 OLD, NEW = KeyRing.new_key(), KeyRing.new_key()
@@ -134,3 +138,32 @@ def test_an_old_key_can_be_dropped_after_a_rotation(dsn: str) -> None:
         pytest.raises(EncryptionError, match="no keys were given"),
     ):
         ledger.history("t")
+
+
+async def test_the_page_and_the_command_line_show_what_is_encrypted(
+    dsn: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LANGLEDGER_DATABASE_URL", dsn)
+    monkeypatch.setenv("LANGLEDGER_ENCRYPTION_KEYS", f"old:{OLD}")
+    lines = [
+        {"role": role, "content": f"{WORD} {n} is said here, " + "and more of it. " * 40}
+        for n in range(30)
+        for role in ("user", "assistant")
+    ]
+    session = tmp_path / "session.jsonl"
+    session.write_text("\n".join(map(json.dumps, lines)))
+    call = caller(monkeypatch, capsys)
+    code, out, _ = call("replay", session, "--window", "4000", "--thread", "r", "--json")
+    assert code == 0
+    assert json.loads(out)["compactions"]
+    for command in ("show", "state", "compactions"):
+        assert call(command, "r")[0] == 0
+    assert WORD in call("show", "r")[1]
+    assert WORD in call("recall", "r", WORD)[1]
+    with Ledger.from_settings() as ledger:
+        async with client_of(ledger) as page:
+            for part in ("/", "/entries", "/compactions/1", "/memory", "/state", "/timeline.json"):
+                assert (await page.get(at("r") + part)).status_code == 200
+            assert WORD in (await page.get(at("r") + "/entries/1")).text
+            assert WORD in (await page.get(at("r") + "/recall", params={"q": WORD})).text
+    assert telling(dsn) == uncovered(dsn) == set()
