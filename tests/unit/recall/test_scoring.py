@@ -241,3 +241,16 @@ def test_what_is_near_does_not_pass_what_has_every_word() -> None:
     exact = row(1, "port 8443", words=2.0, cosine=0.5)
     near = row(2, "a port for ships", words=1.6, cosine=0.9)
     assert order(exact, near, row(3, "nothing of it", words=0.0, has=0, cosine=0.4)) == [1, 2, 3]
+
+
+def test_a_short_turn_means_what_the_one_before_it_means() -> None:
+    question = Question(["flat", "rent"])
+    about = row(4, "About the flat?", words=1.0, cosine=0.9)
+    answer = row(5, "Two rooms.", words=1.0, cosine=0.5)
+    other = row(9, "Two left.", words=1.0, cosine=0.55)
+    rows = [one | {"weights": [1.0, 1.0]} for one in (about, answer, other)]
+    assert [one.ref for one in ranked(rows, question, wanted=5)][1:] == [5, 9]
+
+
+def test_what_answers_stands_before_what_asks() -> None:
+    assert order(row(1, "The port is 8443."), row(2, "Which port is it?", words=1.1)) == [1, 2]
