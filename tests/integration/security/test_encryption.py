@@ -14,8 +14,11 @@ from langledger.encryption import KeyRing
 from langledger.encryption.marks import TEXT
 from langledger.encryption.places import PLACES
 from langledger.encryption.vault import MARK
+from langledger.entries import Location
 from langledger.errors import EncryptionError
+from langledger.operations import run
 from langledger.rotation import rotate_keys
+from langledger.state.store import publish
 from tests.integration.ui.conftest import at, client_of
 from tests.support.lived import config, live
 from tests.support.shell import caller
@@ -71,6 +74,19 @@ def _is_sealed(cell: Any) -> bool:
     return cell.startswith(MARK if isinstance(cell, bytes) else TEXT)
 
 
+def publish_state(ledger: Ledger) -> None:
+    place = Location(ledger.tenant, "t")
+    run(publish(place, ledger.state("t"), project="p"), ledger.executor)
+    ledger.share("p", "convention", f"say {WORD}")
+
+
+def check_published(ledger: Ledger) -> None:
+    told = ledger.team_state("p")
+    assert {row["kind"] for row in told} >= {"file", "decision", "convention"}
+    files = [row for row in told if row["kind"] == "file"]
+    assert all(row["record_id"] == row["what"] and WORD in row["what"] for row in files)
+
+
 def check_readable(ledger: Ledger) -> None:
     assert any(WORD in hit.text for hit in ledger.recall(WORD, thread_id="t"))
     assert WORD in str(ledger.state("t").files_touched)
@@ -86,13 +102,16 @@ def check_readable(ledger: Ledger) -> None:
 def test_no_table_tells_what_was_said(dsn: str) -> None:
     with Ledger.from_conn_string(dsn, encryption={"old": OLD}) as ledger:
         live(ledger, "t", word=WORD, stores=False)
+        publish_state(ledger)
         check_readable(ledger)
+        check_published(ledger)
     assert telling(dsn) == uncovered(dsn) == set()
 
 
 def test_rows_in_clear_stay_readable_until_they_are_encrypted(dsn: str) -> None:
     with Ledger.from_conn_string(dsn) as ledger:
         live(ledger, "t", word=WORD, stores=False)
+        publish_state(ledger)
         ledger.flush()
         entries = ledger.count("t")
     assert {"entry", "checkpoint", "pin", "recall_unit", "state_event"} <= telling(dsn)
@@ -112,6 +131,7 @@ def test_rows_in_clear_stay_readable_until_they_are_encrypted(dsn: str) -> None:
     assert uncovered(dsn) == set()
     with Ledger.from_conn_string(dsn, encryption=ring) as ledger:
         check_readable(ledger)
+        check_published(ledger)
         ledger.append([entry.message for entry in ledger.history("t")], thread_id="t")
         assert ledger.count("t") == entries
 
