@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 
-from langledger.checkpoint.maintenance import Policy, Pruned
+from langledger.checkpoint.policy import Policy, Pruned
 from langledger.checkpoint.saver import AsyncLedgerSaver, LedgerSaver
 
 __all__ = ["AsyncLedgerSaver", "LedgerSaver", "Policy", "Pruned"]

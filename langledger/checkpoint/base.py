@@ -33,7 +33,7 @@ from langledger.checkpoint.checks import (
 from langledger.checkpoint.combining import Combining
 from langledger.checkpoint.keys import Target
 from langledger.checkpoint.listing import Search
-from langledger.checkpoint.maintenance import Policy, Pruned
+from langledger.checkpoint.policy import Policy, Pruned
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.secrets import sealing_for
 from langledger.checkpoint.versions import next_version

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, cast
 
-from langledger.arguments import check_text, check_whole, shown
+from langledger.arguments import shown
 from langledger.checkpoint.cache import Cache
-from langledger.checkpoint.checks import check_moment
 from langledger.checkpoint.keys import pack_id
 from langledger.checkpoint.listing import metadata_at_hand, scan_rows
+from langledger.checkpoint.policy import VALUES, Policy, Pruned
 from langledger.checkpoint.reading import Key, Stored, load, load_layouts, sorted_out
 from langledger.checkpoint.records import skeleton_of
 from langledger.checkpoint.sealing import Sealing
@@ -24,14 +23,13 @@ from langledger.errors import ConfigurationError, DatabaseError
 from langledger.operations import Operation, Query, fetch, fetch_all
 
 __all__ = [
-    "Policy",
-    "Pruned",
     "copy_thread",
     "delete_for_runs",
     "delete_thread",
     "drop_all",
     "idle_threads",
     "prune",
+    "take_out",
 ]
 
 _queries = load_queries("langledger.checkpoint")
@@ -41,55 +39,8 @@ _BATCH = 500
 _THREADS = 100
 # A stretch that is written to between reading and rewriting is tried again.
 _TRIES = 10
-_VALUES = ["value", "draft", "sealed"]
 
 _Chosen: TypeAlias = "Callable[[Mapping[Key, Stored]], AbstractSet[Key]]"
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What pruning keeps of a thread.
-
-    Attributes:
-        keep: The newest checkpoints of each namespace, so many at least.
-        since: And all that are not older than this.
-        checkpoint_ns: Prunes this namespace only; None for all.
-        entries: Removes also messages that no checkpoint refers to any more. They are the
-            ledger's history: what recall and audits read.
-    """
-
-    keep: int = 1
-    since: datetime | None = None
-    checkpoint_ns: str | None = None
-    entries: bool = False
-
-    def __post_init__(self) -> None:
-        check_whole("keep", self.keep)
-        if self.checkpoint_ns is not None:
-            check_text("checkpoint_ns", self.checkpoint_ns, empty=True)
-        if self.since is not None:
-            check_moment("since", self.since)
-
-    @property
-    def kinds(self) -> list[str]:
-        """Kinds of entries that are removed when nothing refers to them."""
-        return [*_VALUES, "message"] if self.entries else _VALUES
-
-
-@dataclass(frozen=True, slots=True)
-class Pruned:
-    """What was removed.
-
-    Attributes:
-        checkpoints: Checkpoints.
-        entries: Entries that nothing referred to any more.
-    """
-
-    checkpoints: int = 0
-    entries: int = 0
-
-    def __add__(self, other: Pruned) -> Pruned:
-        return Pruned(self.checkpoints + other.checkpoints, self.entries + other.entries)
 
 
 def delete_thread(cache: Cache, location: Location) -> Operation[None]:
@@ -135,6 +86,17 @@ def prune(
     )
 
 
+def take_out(
+    cache: Cache, sealing: Sealing, location: Location, keys: Collection[Key]
+) -> Operation[Pruned]:
+    """Delete these checkpoints of a thread; its messages stay."""
+
+    def those(stored: Mapping[Key, Stored]) -> AbstractSet[Key]:
+        return {key for key in keys if key in stored and stored[key].is_visible}
+
+    return (yield from _take_out(cache, sealing, location, those, kinds=VALUES))
+
+
 def delete_for_runs(
     cache: Cache, sealing: Sealing, tenant: str, run_ids: Sequence[str]
 ) -> Operation[Pruned]:
@@ -158,7 +120,7 @@ def delete_for_runs(
         for row in rows:
             location = Location(tenant, row["thread_id"])
             total += yield from _take_out(
-                cache, sealing, location, made_by_them, kinds=_VALUES, run_ids=run_ids
+                cache, sealing, location, made_by_them, kinds=VALUES, run_ids=run_ids
             )
         if len(rows) < _THREADS:
             return total

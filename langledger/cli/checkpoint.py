@@ -213,6 +213,10 @@ def import_postgres_saver(
         str | None,
         typer.Option(callback=as_text, help="Whose threads they become; default: the settings'."),
     ] = None,
+    delete_gone: Annotated[
+        bool,
+        typer.Option("--delete-gone", help="Delete what came from there and is there no more."),
+    ] = False,
     dry_run: DryRun = False,
     dsn: DatabaseUrl = None,
     data_dir: DataDir = None,
@@ -237,6 +241,7 @@ def import_postgres_saver(
             source,
             schema=schema,
             threads=threads,
+            delete_gone=delete_gone,
             dry_run=dry_run,
             progress=told,
         )
@@ -289,5 +294,12 @@ def _print_import(report: ImportReport) -> None:
     for d in report.differences:
         where = f"checkpoint {d.checkpoint_id} of {d.checkpoint_ns!r}"
         echo(f"differs   {one_line(d.thread_id)}, {one_line(where)}: {', '.join(d.what)}")
+    for gone in report.gone:
+        what = "the thread" if gone.whole else "some of it"
+        done = "deleted here too" if gone.deleted else "still here"
+        echo(
+            f"gone      {one_line(gone.thread_id)}: the source has {what} no more; "
+            f"{gone.checkpoints:,} checkpoints, {done}"
+        )
     for refusal in report.refusals:
         echo(f"left out  {one_line(refusal.thread_id)}: {one_line(refusal.reason)}")

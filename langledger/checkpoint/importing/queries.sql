@@ -64,9 +64,28 @@ FROM {writes}
 WHERE thread_id = %(thread_id)s AND checkpoint_id = %(sent_on)s::text
   AND channel = '__pregel_tasks'
 
+-- name: table
+-- Which one it is, whatever the address; the cluster itself not every role may ask for.
+SELECT d.oid AS database, to_regclass(%(table)s)::oid AS relation,
+       has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS may_ask
+FROM pg_database d WHERE d.datname = current_database()
+
+-- name: cluster
+SELECT system_identifier FROM pg_control_system()
+
 -- name: mark
-SELECT metadata -> 'import' ->> 'fingerprint' AS fingerprint, metadata ? 'import' AS ours
+SELECT metadata -> 'import' ->> 'source' AS source, metadata -> 'import' ->> 'newest' AS newest,
+       metadata -> 'import' ->> 'fingerprint' AS fingerprint,
+       coalesce((metadata -> 'import' ->> 'gone')::boolean, false) AS gone
 FROM {schema}.thread WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+
+-- name: imported
+-- Threads that came from a source, some at a time.
+SELECT thread_id, metadata -> 'import' ->> 'newest' AS newest
+FROM {schema}.thread
+WHERE tenant = %(tenant)s AND metadata -> 'import' ->> 'source' = %(source)s
+  AND thread_id > %(after)s
+ORDER BY thread_id LIMIT %(limit)s
 
 -- name: ready
 -- Makes the thread, where it is not there.
@@ -76,9 +95,12 @@ ON CONFLICT (tenant, thread_key) DO NOTHING
 
 -- name: claim
 -- Takes the thread, unless it has checkpoints that did not come from an import.
-UPDATE {schema}.thread AS t SET metadata = t.metadata || '{"import": {}}'
+UPDATE {schema}.thread AS t
+SET metadata = t.metadata || jsonb_build_object('import',
+        coalesce(t.metadata -> 'import', '{}') - 'fingerprint'
+        || jsonb_build_object('source', %(source)s::text, 'newest', %(newest)s::text))
 WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_key)s
-  AND (t.metadata ? 'import'
+  AND (t.metadata -> 'import' ? 'source'
        OR NOT EXISTS (SELECT FROM {schema}.checkpoint c
                       WHERE c.tenant = %(tenant)s AND c.thread_key = %(thread_key)s))
 RETURNING t.thread_id
@@ -92,8 +114,8 @@ WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.seq = w.seq
 
 -- name: complete
 UPDATE {schema}.thread
-SET metadata = metadata || jsonb_build_object('import', jsonb_build_object(
-        'fingerprint', %(fingerprint)s::text)),
+SET metadata = metadata || jsonb_build_object('import', metadata -> 'import'
+        || jsonb_build_object('fingerprint', %(fingerprint)s::text, 'gone', %(gone)s::boolean)),
     created_at = least(created_at, %(first)s::timestamptz),
     updated_at = coalesce(%(last)s::timestamptz, updated_at)
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s

@@ -76,6 +76,9 @@ class Found:
 class Source:
     """A database with PostgresSaver's tables; use it as a context manager.
 
+    Attributes:
+        name: Tells it from every other.
+
     Args:
         dsn: Where it is.
         schema: Holds the tables; default: the first on the connection's search path.
@@ -97,6 +100,7 @@ class Source:
         self._connection.read_only = True
         try:
             self._names = self._looked_up()
+            self.name = self._named()
         except BaseException:
             self._connection.close()
             raise
@@ -121,7 +125,7 @@ class Source:
             ConfigurationError: One of those wanted is not there.
         """
         if wanted is not None:
-            unknown = [row["thread_id"] for row in self._rows("unknown", threads=wanted)]
+            unknown = self.lacking(wanted)
             if unknown:
                 raise ConfigurationError(
                     f"{address(self._dsn)} has no checkpoints of {', '.join(map(repr, unknown))}"
@@ -132,6 +136,10 @@ class Source:
         while rows := self._rows("next_thread", after=after):
             after = rows[0]["thread_id"]
             yield after
+
+    def lacking(self, threads: Sequence[str]) -> list[str]:
+        """Return those of these threads that have no checkpoints."""
+        return [row["thread_id"] for row in self._rows("unknown", threads=threads)]
 
     @contextmanager
     def thread(self, thread_id: str) -> Generator[Thread]:
@@ -185,6 +193,13 @@ class Source:
         has_path = "task_path" in columns["writes"]
         names["task_path"] = Identifier("task_path") if has_path else SQL("''")
         return names
+
+    def _named(self) -> str:
+        """Return what tells these tables from all others, whatever the address they are under."""
+        table = self._names["checkpoints"].as_string(self._connection)
+        found = self._rows("table", table=table)[0]
+        cluster = self._rows("cluster")[0]["system_identifier"] if found["may_ask"] else None
+        return f"{cluster or address(self._dsn)} {found['database']} {found['relation']}"
 
     def _check(self, columns: Mapping[str, set[str]]) -> None:
         missing = [table for short, table in _TABLES.items() if not columns[short]]

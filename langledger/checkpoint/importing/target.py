@@ -2,28 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
+from langledger.checkpoint import maintenance
 from langledger.checkpoint.base import BaseLedgerSaver
+from langledger.checkpoint.cache import Cache
 from langledger.checkpoint.importing.source import Found, Task
 from langledger.checkpoint.importing.values import same
+from langledger.checkpoint.keys import pack_id
 from langledger.checkpoint.listing import scan_rows
 from langledger.checkpoint.reading import Key, logs_in, sorted_out
+from langledger.checkpoint.secrets import sealing_for
 from langledger.database.queries import load_queries
 from langledger.entries import Location
 from langledger.operations import Operation, Query, fetch, fetch_all, run
 
-__all__ = ["Destination"]
+__all__ = ["Destination", "Mark", "key_of"]
 
 _queries = load_queries("langledger.checkpoint.importing")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BATCH = 5000  # entries
+_THREADS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is noted of a thread that was brought here.
+
+    Attributes:
+        source: Where it came from; None for one that was not.
+        newest: Greatest id of its checkpoints there, when it was last brought.
+        fingerprint: What it was like there when it was here whole.
+        gone: Checkpoints are here that the source had no more.
+    """
+
+    source: str | None = None
+    newest: str | None = None
+    fingerprint: str | None = None
+    gone: bool = False
+
+    def own(self, keys: Collection[Key], source: str) -> set[Key]:
+        """Return those checkpoints, of what the source has not, that were made here.
+
+        Their ids are later than all that came from there: else LangGraph would not see them.
+        """
+        if self.newest is None or self.source != source:
+            return set(keys)
+        newest = pack_id(self.newest)
+        return {key for key in keys if pack_id(key[1]) > newest}
 
 
 class Destination:
@@ -39,22 +72,46 @@ class Destination:
         self._writer = saver
         self._reader = saver.apart()
 
-    def fingerprint(self, thread_id: str) -> str | None:
-        """Return what the source's thread was like when it was brought here whole."""
+    def mark(self, thread_id: str) -> Mark:
+        """Return what is noted of a thread."""
         rows = self._run(fetch(_queries["mark"], **self._at(thread_id).keys))
-        return rows[0]["fingerprint"] if rows else None
+        return Mark(**rows[0]) if rows else Mark()
 
-    def is_free(self, thread_id: str) -> bool:
-        """Tell whether a thread has no checkpoints but those of an import."""
-        rows = self._run(fetch(_queries["mark"], **self._at(thread_id).keys))
-        return bool(rows and rows[0]["ours"]) or not self.keys(thread_id)
+    def brought(self, source: str) -> Iterator[tuple[str, Mark]]:
+        """Iterate over the threads that came from a source, by id."""
+        after = ""
+        while True:
+            which = {"source": source, "after": after, "limit": _THREADS}
+            rows = self._run(fetch(_queries["imported"], tenant=self._writer.tenant, **which))
+            for row in rows:
+                yield row["thread_id"], Mark(source, row["newest"])
+            if len(rows) < _THREADS:
+                return
+            after = rows[-1]["thread_id"]
 
-    def claim(self, thread_id: str) -> bool:
+    def claim(self, thread_id: str, source: str, newest: str) -> bool:
         """Mark a thread as one that is brought here; False if it has checkpoints of its own."""
         location = self._at(thread_id)
         ready = Query(_queries["ready"], {**location.keys, "thread_id": location.thread_id})
-        _, taken = self._run(fetch_all(ready, Query(_queries["claim"], location.keys)))
+        noted = {**location.keys, "source": source, "newest": newest}
+        _, taken = self._run(fetch_all(ready, Query(_queries["claim"], noted)))
         return bool(taken)
+
+    def drop(self, thread_id: str, keys: Collection[Key] | None = None) -> None:
+        """Delete these checkpoints of a thread, or all of them; its messages stay."""
+        location = self._at(thread_id)
+        if keys is None:
+            self._run(maintenance.drop_all(Cache(0), location))
+        else:
+            self._run(self._without(location, keys))
+
+    def drop_thread(self, thread_id: str) -> None:
+        """Delete everything of a thread."""
+        self._run(maintenance.delete_thread(Cache(0), self._at(thread_id)))
+
+    def _without(self, location: Location, keys: Collection[Key]) -> Operation[None]:
+        sealing = yield from sealing_for(self._writer.tenant, self._writer.serde)
+        yield from maintenance.take_out(Cache(0), sealing, location, keys)
 
     def keys(self, thread_id: str) -> set[Key]:
         """Return namespace and id of the checkpoints that are there."""
@@ -63,33 +120,30 @@ class Destination:
         stored = sorted_out(location, logs_in(rows))
         return {key for key, s in stored.items() if s.is_visible}
 
-    def lacks(self, found: Found) -> list[str]:
-        """Return in what a checkpoint there differs from the source's; nothing if it is equal."""
-        return _differences(found.saved, self._reader.get_tuple(found.saved.config))
-
-    def bring(self, found: Found, *, there: bool) -> tuple[bool, list[str]]:
+    def bring(self, found: Found, here: Collection[Key]) -> tuple[bool, list[str]]:
         """Write what is missing of a checkpoint, and read it back.
 
         Args:
             found: The source's checkpoint.
-            there: It was seen there before; then only what it lacks is written.
+            here: Those that were here before; of these only what they lack is written.
 
         Returns:
             Whether anything was written, and in what it differs all the same.
         """
         config = found.saved.config
-        stored = self._reader.get_tuple(config) if there else None
-        if stored is None:
-            self._put(found)
-        elif not _differences(found.saved, stored):
+        stored = self._reader.get_tuple(config) if key_of(config) in here else None
+        differences = _differences(found.saved, stored, here)
+        if stored is not None and not differences:
             return False, []
+        if stored is None or ("parent" in differences and stored.parent_config is None):
+            self._put(found)  # a second time where its parent had been pruned here, and is back
         for task in found.tasks:
             if stored is None or not _has(stored, task, found.saved):
                 self._writer.put_writes(config, task.writes, task.task_id, task.task_path)
-        return True, self.lacks(found)
+        return True, _differences(found.saved, self._reader.get_tuple(config), here)
 
     def complete(
-        self, thread_id: str, fingerprint: str, *, first: str | None, last: str | None
+        self, thread_id: str, fingerprint: str, *, first: str | None, last: str | None, gone: bool
     ) -> None:
         """Note that a thread is whole.
 
@@ -98,6 +152,7 @@ class Destination:
             fingerprint: Of the source's thread.
             first: When its first checkpoint was made.
             last: When its last one was; None if it went on here since.
+            gone: Checkpoints are here that the source has no more.
         """
         location = self._at(thread_id)
         self._run(_date_entries(location))
@@ -106,6 +161,7 @@ class Destination:
                 _queries["complete"],
                 **location.keys,
                 fingerprint=fingerprint,
+                gone=gone,
                 first=_time(first),
                 last=_time(last),
             )
@@ -152,7 +208,9 @@ def _has(stored: CheckpointTuple, task: Task, saved: CheckpointTuple) -> bool:
     return same(of_task(stored.pending_writes), of_task(saved.pending_writes))
 
 
-def _differences(saved: CheckpointTuple, stored: CheckpointTuple | None) -> list[str]:
+def _differences(
+    saved: CheckpointTuple, stored: CheckpointTuple | None, here: Collection[Key]
+) -> list[str]:
     """Name what of a checkpoint is not equal."""
     if stored is None:
         return ["the checkpoint is missing"]
@@ -160,7 +218,7 @@ def _differences(saved: CheckpointTuple, stored: CheckpointTuple | None) -> list
     found = [
         name
         for name, one, other in (
-            ("parent", _id(stored.parent_config), _id(saved.parent_config)),
+            ("parent", _parent(stored), _parent(saved) or _still_here(stored, here)),
             ("metadata", stored.metadata, saved.metadata),
             ("writes", list(stored.pending_writes or ()), list(saved.pending_writes or ())),
             *((n, ours.get(n), theirs.get(n)) for n in {**ours, **theirs} if n != _VALUES),
@@ -179,8 +237,19 @@ def _differences(saved: CheckpointTuple, stored: CheckpointTuple | None) -> list
 _VALUES = "channel_values"
 
 
-def _id(config: Any) -> str | None:
-    return None if config is None else config["configurable"]["checkpoint_id"]
+def key_of(config: Any) -> Key:
+    """Return namespace and id of the checkpoint that a config points at."""
+    return config["configurable"]["checkpoint_ns"], config["configurable"]["checkpoint_id"]
+
+
+def _parent(found: CheckpointTuple) -> Key | None:
+    return None if found.parent_config is None else key_of(found.parent_config)
+
+
+def _still_here(stored: CheckpointTuple, here: Collection[Key]) -> Key | None:
+    """Return the parent of a checkpoint that the source's pruning made a root, if it is here."""
+    parent = _parent(stored)
+    return parent if parent in here else None
 
 
 def _time(text: str | None) -> datetime | None:

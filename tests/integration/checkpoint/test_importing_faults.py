@@ -21,7 +21,7 @@ from pydantic import create_model
 
 from langledger import Ledger
 from langledger.checkpoint import LedgerSaver
-from langledger.checkpoint.importing import Difference, Refusal, import_postgres_saver
+from langledger.checkpoint.importing import Difference, Gone, Refusal, import_postgres_saver
 from langledger.checkpoint.records import read_log
 from langledger.database import Database
 from langledger.database.connection import connect
@@ -199,17 +199,130 @@ def test_an_object_whose_class_is_gone_is_not_stored_as_a_dict(
     say(build(old, llm=lambda _: {"plan": plan}), "hello")
     say(build(old), "hello", "other")
     monkeypatch.delitem(sys.modules, "the_application")
-    report = import_postgres_saver(saver, dsn)
-    assert report.checkpoints == 4  # of this thread, the one before it
-    assert [refusal.thread_id for refusal in report.refusals] == ["thread"]
-    for part in ("the_application.Plan", "channel 'plan'", "PYTHONPATH", "checkpoint "):
-        assert part in report.refusals[0].reason
+    for dry_run in (True, False):
+        report = import_postgres_saver(saver, dsn, dry_run=dry_run)
+        assert report.checkpoints == 3  # of the other thread
+        assert [refusal.thread_id for refusal in report.refusals] == ["thread"]
+        for part in ("the_application.Plan", "channel 'plan'", "PYTHONPATH", "checkpoint "):
+            assert part in report.refusals[0].reason
+    assert list(saver.list(CONFIG)) == []  # and nothing of this one
     monkeypatch.setitem(sys.modules, "the_application", module)
     report = import_postgres_saver(saver, dsn)
     assert (report.ok, report.complete) == (True, 1)
     found = saver.get_tuple(CONFIG)
     assert found is not None
     assert found.checkpoint["channel_values"]["plan"] == plan
+
+
+def test_of_a_thread_with_a_value_that_cannot_be_stored_nothing_is_left(
+    old: PostgresSaver, saver: LedgerSaver, dsn: str, rows: Any
+) -> None:
+    say(build(old, llm=lambda _: {"plan": ["x"]}), "hello")
+    deep = b"\x91" * 900 + b"\xc0"  # lists inside each other, which can be read but not written
+    with connect(dsn) as connection:
+        connection.execute(
+            "UPDATE checkpoint_blobs SET blob = %s, type = 'msgpack' WHERE channel = 'plan'", [deep]
+        )
+    report = import_postgres_saver(saver, dsn)
+    assert (report.checkpoints, [r.thread_id for r in report.refusals]) == (0, ["thread"])
+    assert "nested too deeply" in report.refusals[0].reason
+    assert list(saver.list(CONFIG)) == []
+    assert rows("SELECT FROM {schema}.checkpoint") == []
+
+
+def test_a_thread_that_went_on_on_both_sides_is_left_alone_and_named(
+    old: PostgresSaver, saver: LedgerSaver, dsn: str
+) -> None:
+    say(build(old), "first")
+    say(build(old), "first", "other")
+    import_postgres_saver(saver, dsn)
+    mine = say(build(saver), "here")
+    say(build(old), "there")
+    here, there = (next(by.list(CONFIG)).checkpoint["id"] for by in (saver, old))
+    for dry_run in (True, False, False):
+        report = import_postgres_saver(saver, dsn, dry_run=dry_run)
+        assert (report.complete, report.checkpoints, report.differences) == (1, 0, [])
+        assert [refusal.thread_id for refusal in report.refusals] == ["thread"]
+        assert (
+            f"here, to checkpoint {here}, and in the source, to {there},"
+            in report.refusals[0].reason
+        )
+    assert build(saver).get_state(CONFIG).values == mine
+    saver.delete_thread("thread")
+    assert import_postgres_saver(saver, dsn).ok
+    assert list(saver.list(CONFIG)) == list(old.list(CONFIG))
+
+
+def test_what_the_source_has_no_more_is_named_and_deleted_where_asked(
+    old: PostgresSaver, saver: LedgerSaver, database: Database, dsn: str
+) -> None:
+    for thread_id in ("pruned", "deleted", "went on", "thread"):
+        say(build(old), "hello", thread_id)
+    import_postgres_saver(saver, dsn)
+    import_postgres_saver(LedgerSaver(database, tenant="acme"), dsn)
+    Ledger(database).append([HumanMessage("of this ledger alone")], thread_id="mine")
+    say(build(saver), "and here", "went on")
+    old.prune(["pruned"])
+    for thread_id in ("deleted", "went on"):
+        old.delete_thread(thread_id)
+
+    def gone(*deleted: str) -> list[Gone]:
+        counts = {"pruned": 2, "deleted": 3, "went on": 3}
+        return [Gone(t, n, t != "pruned", t in deleted) for t, n in counts.items()]
+
+    for options, complete in (({"dry_run": True, "delete_gone": True}, 1), ({}, 1), ({}, 2)):
+        report = import_postgres_saver(saver, dsn, **options)
+        assert (report.ok, report.complete, report.gone) == (True, complete, gone())
+    assert len(list(saver.list(None))) == 3 * 4 + 3
+    report = import_postgres_saver(saver, dsn, delete_gone=True)
+    assert (report.ok, report.complete, report.gone) == (True, 2, gone("pruned", "deleted"))
+    pruned: Any = {"configurable": {"thread_id": "pruned"}}
+    assert list(saver.list(pruned)) == list(old.list(pruned))
+    assert {row["thread_id"] for row in Ledger(database).threads()} == {
+        "pruned", "went on", "thread", "mine"
+    }  # fmt: skip
+    report = import_postgres_saver(saver, dsn, delete_gone=True)
+    assert [(g.thread_id, g.deleted) for g in report.gone] == [("went on", False)]
+
+
+def test_another_source_has_nothing_to_say_of_what_came_from_the_first(
+    old: PostgresSaver, saver: LedgerSaver, dsn: str, empty_dsn: str
+) -> None:
+    say(build(old), "hello")
+    import_postgres_saver(saver, dsn)
+    with PostgresSaver.from_conn_string(empty_dsn) as other:
+        other.setup()
+        say(build(other), "hello", "other")
+    report = import_postgres_saver(saver, empty_dsn, delete_gone=True)
+    assert (report.ok, report.threads, report.gone) == (True, 1, [])
+    assert list(saver.list(CONFIG)) == list(old.list(CONFIG))
+
+
+def test_what_was_pruned_here_comes_back_with_its_parents(
+    old: PostgresSaver, saver: LedgerSaver, dsn: str
+) -> None:
+    say(build(old), "hello")
+    import_postgres_saver(saver, dsn)
+    saver.prune(["thread"])
+    say(build(old), "more")
+    assert import_postgres_saver(saver, dsn).ok
+    assert list(saver.list(CONFIG)) == list(old.list(CONFIG))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"threads": "a"}, "threads must be a sequence of ids, not one string"),
+        ({"threads": [""]}, "each of threads must be a non-empty string"),
+        ({"schema": ""}, "schema must be a non-empty string"),
+        ({"serde": 3}, "serde must be a serialiser"),
+        ({"delete_gone": "no"}, "delete_gone must be True or False"),
+        ({"dry_run": 1}, "dry_run must be True or False"),
+    ],
+)
+def test_what_cannot_be_meant(wrong: Any, said: str, saver: LedgerSaver, dsn: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        import_postgres_saver(saver, dsn, **wrong)
 
 
 def test_encrypted_values_need_their_serialiser(

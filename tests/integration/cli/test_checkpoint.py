@@ -219,6 +219,7 @@ def test_an_import_and_its_receipt(call: Call, ledger: Ledger, dsn: str) -> None
         "present": 0,
         "differences": [],
         "refusals": [],
+        "gone": [],
     }
     assert "langledger: " not in call("import-postgres-saver", dsn)[2]
 
@@ -242,6 +243,24 @@ def test_an_import_that_leaves_something_out(
     code, out, _ = call("import-postgres-saver", dsn, "--thread", "b")
     assert code == 1
     assert f"differs   b, checkpoint {newest.checkpoint['id']} of '': channel messages" in out
+
+
+def test_what_the_source_has_no_more(
+    call: Call, old: PostgresSaver, ledger: Ledger, dsn: str
+) -> None:
+    call("import-postgres-saver", dsn)
+    old.delete_thread("a")
+    old.prune(["b"])
+    code, out, err = call("import-postgres-saver", dsn)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-2:] == [
+        "gone      b: the source has some of it no more; 2 checkpoints, still here",
+        "gone      a: the source has the thread no more; 6 checkpoints, still here",
+    ]
+    code, out, _ = call("import-postgres-saver", dsn, "--delete-gone")
+    assert (code, out.count("deleted here too")) == (0, 2)
+    assert (count(ledger, "a"), count(ledger, "b")) == (0, 1)
+    assert "gone" not in call("import-postgres-saver", dsn)[1]
 
 
 def test_an_import_from_nowhere(call: Call, dsn: str) -> None:
