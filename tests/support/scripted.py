@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from threading import Event
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -36,3 +38,16 @@ class ScriptedModel(BaseChatModel):
             answer = AIMessage(answer)
         message = answer if isinstance(answer, AIMessage) else answer(messages)
         return ChatResult(generations=[ChatGeneration(message=message.model_copy())])
+
+
+class StuckModel(ScriptedModel):
+    """Answers when it is released; awaited it never does."""
+
+    released: Event = Field(default_factory=Event)
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        assert self.released.wait(60)
+        return super()._generate(messages)
+
+    async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        return await asyncio.Future()
