@@ -8,7 +8,7 @@ from typing import Any, cast
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
-from langledger.compaction.history import unread
+from langledger.compaction.history import state_of, unread
 from langledger.state.base import StatementKind
 from langledger.state.diff import state_diff
 from langledger.state.records import KINDS, WorkingState
@@ -133,10 +133,11 @@ def unpin(desk: At, here: Thread, pin_id: int, form: Form) -> Response:
 
 
 def _state(desk: Desk, here: Here, at: int | None) -> WorkingState:
-    thread_id = here.location.thread_id
+    redactor = desk.ledger.redactor
 
     def read() -> WorkingState:
-        return desk.ledger.state(thread_id, at=at, scope=here.scope)
+        # of an agent that is not there it is empty, and the page names those that are
+        return desk.run(state_of(here.location, at=at, redactor=redactor))
 
     if (at or here.thread["entries"]) <= _AT_ONCE:
         return read()
