@@ -118,17 +118,19 @@ def opened_bytes(ring: KeyRing, tenant: str, place: int, keys: Sequence[Any], ce
 
     key_id = key_of(cell)
     at = len(MARK) + 2 + len(key_id)
-    nonce, ciphertext = cell[at : at + _NONCE], cell[at + _NONCE :]
+    refusal = EncryptionError(
+        f"a ciphertext of tenant {tenant!r} cannot be decrypted: it was changed, or moved from "
+        f"another row, thread or tenant, or key {key_id!r} is not the one it was made with: "
+        "check the key, then restore the row from a backup"
+    )
+    if place_of(cell) != place:
+        raise refusal
     cipher = ring.of(key_id, tenant).cipher
-    head = MARK + bytes([place]) + cell[len(MARK) + 1 : at]
+    nonce, ciphertext = cell[at : at + _NONCE], cell[at + _NONCE :]
     try:
-        return cipher.decrypt(nonce, ciphertext, _bound(tenant, head, keys))
+        return cipher.decrypt(nonce, ciphertext, _bound(tenant, cell[:at], keys))
     except (InvalidTag, ValueError):
-        raise EncryptionError(
-            f"a ciphertext of tenant {tenant!r} cannot be decrypted: it was changed, or moved from "
-            f"another row, thread or tenant, or key {key_id!r} is not the one it was made with: "
-            "check the key, then restore the row from a backup"
-        ) from None
+        raise refusal from None
 
 
 def _bound(tenant: str, head: bytes, keys: Sequence[Any]) -> bytes:
