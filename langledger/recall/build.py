@@ -174,7 +174,7 @@ def _is_short(message: BaseMessage, texts: Sequence[str]) -> bool:
 def _words(text: str) -> set[str]:
     """Return the words that a message hands on: not who says it, for others answer."""
     counts = analyse(_SPEAKER.sub("", text, count=1)).counts
-    return {term for term in counts if not is_whole(term)}
+    return {term for term in counts if len(term) > 1 and not is_whole(term)}
 
 
 def _nearness(talk: Sequence[set[str]]) -> dict[str, str]:
