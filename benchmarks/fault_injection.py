@@ -62,6 +62,7 @@ class Run:
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, **self.environment},  # noqa: TID251 - a process of its own
+            start_new_session=True,  # its forked children end with it
         )
         assert self.process.stdout is not None
         self.lines = [self.process.stdout.readline()]  # it is ready
@@ -73,8 +74,13 @@ class Run:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.kill()
+        self.kill()
         self.process.wait()
+
+    def kill(self) -> None:
+        """Kill it, and what it forked."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def pause(self, share: float = 1.0) -> None:
         """Let it work for a while, of any length."""
@@ -88,7 +94,7 @@ class Run:
         try:
             self.process.wait(timeout=120)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            self.kill()
             self.errors.append("it did not end: a deadlock")
         self.reader.join()
         self.listener.join()

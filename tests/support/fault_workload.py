@@ -80,8 +80,10 @@ class Worker:
         heavy = [self.turn, self.turn, self.append, self.append, self.append]
         return [*heavy, self.note, self.index, self.take_over, self.prune, self.delete]
 
-    def step(self, ledger: Ledger) -> None:
+    def step(self, ledger: Ledger, *, agents: bool = True) -> None:
         chosen = self.random.choice(self.steps(ledger))
+        if chosen == self.turn and not agents:
+            chosen = self.append
         try:
             chosen(ledger)
         except LangLedgerError as error:
@@ -204,7 +206,11 @@ def work_in_threads(ledger: Ledger, name: str, seed: int, ended: threading.Event
 def in_forks(
     dsn: str, options: dict[str, Any], seed: int, ended: threading.Event, timeout: float
 ) -> None:
-    """Fork while threads are at work; both sides go on."""
+    """Fork while threads are at work; both sides go on.
+
+    Children run no agents. To build one, pydantic takes locks of Python 3.11's cached_property,
+    which a thread of the parent may have held at the fork: nobody gives them back in the child.
+    """
     with Ledger.from_conn_string(dsn, **options) as ledger:
         set_timeout(ledger, timeout)
         say(ready=os.getpid())
@@ -217,7 +223,7 @@ def in_forks(
             if child == 0:
                 worker = Worker(f"child{generation}-", seed)
                 for _ in range(6):
-                    worker.step(ledger)
+                    worker.step(ledger, agents=False)
                 say(forked=generation)
                 os._exit(0)
             _, status = os.waitpid(child, 0)
@@ -259,7 +265,7 @@ def in_processes(
 def work_in_child(ledger: Ledger, name: str, seed: int) -> None:
     worker = Worker(name, seed)
     for _ in range(3):
-        worker.step(ledger)
+        worker.step(ledger, agents=False)
     ledger.close()
 
 
