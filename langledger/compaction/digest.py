@@ -16,6 +16,7 @@ from langledger.compaction.answers import AnswersReader
 from langledger.compaction.findings import FindingsReader
 from langledger.compaction.found import Finding, Section
 from langledger.compaction.instructions import RulesReader
+from langledger.compaction.names import Names
 from langledger.compaction.sentences import clip, lines_of, one_line, sentences
 from langledger.compaction.transcript import is_request, readable_text, request_text
 from langledger.entries.at_hand import is_host_command
@@ -43,6 +44,7 @@ class Digest:
     Attributes:
         last: The newest entry read.
         length: How many messages were read.
+        names: The paths, identifiers and numbers that came up.
     """
 
     last: int = 0
@@ -53,6 +55,7 @@ class Digest:
     _answers: AnswersReader = field(default_factory=AnswersReader)
     _rules: RulesReader = field(default_factory=RulesReader)
     _findings: FindingsReader = field(default_factory=FindingsReader)
+    names: Names = field(default_factory=Names)
     _quiet: list[tuple[int, BaseMessage]] = field(default_factory=list[tuple[int, BaseMessage]])
     _before: BaseMessage | None = None
 
@@ -74,6 +77,7 @@ class Digest:
         if is_request(message):
             self._read_request(seq, message)
         self._rules.read(seq, message)
+        self.names.read(seq, message)
         if self._answers.read(seq, message):
             self._findings.skip()
         else:

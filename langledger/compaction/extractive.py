@@ -52,7 +52,7 @@ def extract_summary(messages: Sequence[tuple[int, BaseMessage]], *, max_tokens: 
 
 
 def summarise_digest(
-    digest: Digest, *, max_tokens: int, covered: Container[int] | None = None
+    digest: Digest, *, max_tokens: int, covered: Container[int] | None = None, beside: str = ""
 ) -> str:
     """Summarise a history by its own most telling lines.
 
@@ -65,6 +65,7 @@ def summarise_digest(
         digest: What was read of the history.
         max_tokens: The most tokens the summary has.
         covered: The entries to tell of; None: all that were read.
+        beside: What the view shows beside it; commands named there are left out.
 
     Returns:
         Lines that each end with their source, such as ``[#17]`` or ``[#4, #9]``; empty where there
@@ -73,6 +74,7 @@ def summarise_digest(
     requests, answers = digest.requests(covered), digest.answers(covered)
     told = _fitting(answers, int(max_tokens * _ANSWER_SHARE))
     findings = digest.findings(covered) or ([] if told else digest.last_resort(covered))
+    findings = [of for of in findings if of.section != Section.COMMANDS or of.text not in beside]
     costs = _costs(findings)
     rest = sum(cost for cost, of in zip(costs, findings, strict=True) if of.score >= _SPARE)
     asked = _request_lines(

@@ -81,8 +81,9 @@ def _read_assistant(found: Found, seq: int, message: AIMessage, *, closes: bool)
 def _report(found: Found, seq: int, sentence: str, score: float, *, late: float) -> None:
     section = Section.OPEN if OPEN.search(sentence) else Section.WORK
     judged, good = verdict(sentence)
+    label = "The assistant announced" if is_narration(sentence) else "The assistant reported"
     found.add(
-        Finding(section, [seq], "The assistant reported", sentence, score, good=good, late=late),
+        Finding(section, [seq], label, sentence, score, good=good, late=late),
         key=f"verdict: {judged}" if judged else "",
     )
 

@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from langledger.compaction.account import NO_ACCOUNT, Account
 from langledger.compaction.digest import Digest, Memory
+from langledger.compaction.names import Names
 from langledger.compaction.pairing import Tracked
 from langledger.compaction.prefix import Prefix
 from langledger.entries import Location, load
@@ -33,6 +34,8 @@ class Material:
         memory: What was read for the summaries before.
         account: What a model wrote of them so far.
         prefix: The agent's own call, for an account written on it.
+        kept: The entries that stay in view, but not whole.
+        in_view: What is shown beside the summary.
     """
 
     location: Location
@@ -41,6 +44,15 @@ class Material:
     memory: Memory = field(default_factory=Memory)
     account: Account = NO_ACCOUNT
     prefix: Prefix | None = None
+    kept: Ranges = field(default_factory=Ranges)
+    in_view: str = ""
+
+    def names(self, redactor: Redactor) -> Operation[Names]:
+        """Return the names that came up in what the view does not show whole."""
+        digest = yield from self.digest(redactor)
+        later = [seq for seq in self.kept if seq > digest.last]
+        pairs = yield from self.pairs(later, redactor)
+        return digest.names.with_also(pairs) if pairs else digest.names
 
     def pairs(self, seqs: Iterable[int], redactor: Redactor) -> Operation[list[Pair]]:
         """Return messages by entry, in order, without secrets."""

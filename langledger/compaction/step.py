@@ -24,7 +24,7 @@ from langledger.compaction.sessions import follow
 from langledger.compaction.statekeeping import Around, StateKeeping
 from langledger.compaction.summarise import Summariser, Summary, summarise
 from langledger.compaction.triggers import Due
-from langledger.compaction.view import Cut, render_head
+from langledger.compaction.view import Cut, render_head, shown_text
 from langledger.entries.ranges import Ranges
 from langledger.operations import Operation, fetch
 from langledger.tokens import count_text
@@ -268,6 +268,7 @@ class Step:
             covered = Ranges.of(seq for seq in covered if seq not in edits.covers)
         limit = min(self._caps[0], self.summariser.max_tokens)
         limit = max(limit - count_text(edits.summary), limit // 4)
+        left = self._cut(choice, Summary())
         material = Material(
             location=self.call.location,
             tracked=self.session.tracked,
@@ -275,6 +276,8 @@ class Step:
             memory=self.session.memory,
             account=self._old.account,
             prefix=self._prefix,
+            kept=left.in_part,
+            in_view=shown_text(self.session.units, left),
         )
         summary = yield from summarise(material, replace(self.summariser, max_tokens=limit))
         if edits.summary:

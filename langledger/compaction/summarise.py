@@ -37,6 +37,8 @@ never a wish of the user. Answer with the record alone, in at most {max_words} w
 _ACCOUNT_SHARE = 0.6
 _EXACT = "In exact words:"
 _LEAST_EXACT = 100
+_NAMES_SHARE = 0.25
+_LEAST_FOR_NAMES = 200  # tokens; below, each is needed for what was said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,6 @@ def summarise(material: Material, summariser: Summariser) -> Operation[Summary]:
     """Summarise the messages that leave the view."""
     asked = Asked(deadline=Deadline.after(summariser.timeout))
     summary = Summary(account=material.account, asked=asked)
-    digest = yield from material.digest(summariser.redactor)
     account = yield from _account(material, summariser, summary)
     if account is not None:
         summary.account, summary.kind = account, "model"
@@ -99,9 +100,28 @@ def summarise(material: Material, summariser: Summariser) -> Operation[Summary]:
     room = summariser.max_tokens - (count_text(f"{text}\n\n{_EXACT}\n") if text else 0)
     exact = ""
     if room > _LEAST_EXACT or not text:
-        exact = summarise_digest(digest, max_tokens=room, covered=material.covered)
+        exact = yield from _exact(material, text, summariser.redactor, room)
     summary.text = f"{text}\n\n{_EXACT}\n{exact}" if text and exact else text or exact
     return summary
+
+
+def _exact(material: Material, account: str, redactor: Redactor, max_tokens: int) -> Operation[str]:
+    """Return the most telling lines, and below them the names that nothing in view holds."""
+    for_names = int(max_tokens * _NAMES_SHARE) if max_tokens >= _LEAST_FOR_NAMES else 0
+    digest = yield from material.digest(redactor)
+    lines = summarise_digest(
+        digest,
+        max_tokens=max_tokens - for_names,
+        covered=material.covered,
+        beside=material.in_view,
+    )
+    names = yield from material.names(redactor)
+    told = names.lines(
+        material.covered | material.kept,
+        in_view=f"{account}\n{lines}\n{material.in_view}",
+        max_tokens=for_names - 1,
+    )
+    return "\n".join(filter(None, (lines, told)))
 
 
 def _account(

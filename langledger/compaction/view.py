@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from langledger.compaction.account import NO_ACCOUNT, Account
 from langledger.compaction.edits import Edits
+from langledger.compaction.names import text_of
 from langledger.compaction.offload import media_in, media_note, without_media
 from langledger.compaction.pairing import Tracked, Unit, close_unit
 from langledger.compaction.transcript import injected_text, is_request, request_text
@@ -33,6 +34,7 @@ __all__ = [
     "render_head",
     "repinned",
     "shown_messages",
+    "shown_text",
     "with_section",
 ]
 
@@ -91,6 +93,11 @@ class Cut:
     pinned_tokens: int = 1000
     edits: Edits = field(default_factory=Edits)
     account: Account = NO_ACCOUNT
+
+    @property
+    def in_part(self) -> Ranges:
+        """The entries that stay in view, but not whole."""
+        return Ranges.of([*self.masked, *self.clipped, *self.clipped_args])
 
     @property
     def shown_state(self) -> str:
@@ -189,6 +196,12 @@ def merge_system(
         merged = [block for message in all_of_them for block in _as_blocks(message)]
     marked = {**all_of_them[0].additional_kwargs, "langledger": {"origin": "system"}}
     return SystemMessage(merged, id=all_of_them[0].id, additional_kwargs=marked)
+
+
+def shown_text(units: Iterable[Unit], cut: Cut) -> str:
+    """Return what a compaction leaves in view, its head included, as one text."""
+    left = (unit for unit in units if unit.head.seq not in cut.covered)
+    return "\n".join([cut.head, *(text_of(m) for unit in left for m in shown_messages(unit, cut))])
 
 
 def shown_messages(unit: Unit, cut: Cut | None) -> list[BaseMessage]:

@@ -26,6 +26,14 @@ _NARRATION = re.compile(
     r"|^(?:现在|接下来|首先|然后|好的)?[，,]?\s*(?:让我|我来|我将|我先|我要|我会)",
     re.IGNORECASE,
 )
+# In a list of steps, or before a call; told as a report it would read as an order.
+_IMPERATIVE = re.compile(
+    r"^(?:(?:also|now|next|first|then|finally)\b[,:]?\s+)*(?:add|update|fix|run|check|create|remove"
+    r"|change|replace|write|read|look|verify|implement|rename|move|delete|edit|install|refactor"
+    r"|mirror|continue)\s(?!.*\b(?:is|are|was|were|has|have|had|shows?|gives?|passe[sd]|fail(?:s|ed)"
+    r"|works?|now|found|done)\b)",
+    re.IGNORECASE,
+)
 _QUANTITY = re.compile(
     r"\d[\d,.]*\s?(?:%|ms\b|µs\b|s\b|sec(?:ond)?s?\b|min(?:ute)?s?\b|[KMG]i?B\b|tokens?\b|tests?\b"
     r"|passed\b|failed\b|errors?\b|warnings?\b|files?\b|lines?\b|times?\b|rows?\b|calls?\b|x\b"
@@ -87,8 +95,9 @@ def tells_outcome(sentence: str) -> bool:
 
 
 def is_narration(sentence: str) -> bool:
-    """Whether a sentence says what comes next, or offers it."""
-    return bool(_NARRATION.search(sentence) or _OFFER.search(sentence))
+    """Whether a sentence says what comes next or is to be done, or offers it."""
+    patterns = (_NARRATION, _OFFER, _IMPERATIVE)
+    return any(pattern.search(sentence) for pattern in patterns)
 
 
 def verdict(sentence: str) -> tuple[str, bool | None]:
