@@ -4,8 +4,8 @@
 
 Each session is lived through twice, side by side: recorded message by message, viewed before each
 model call (window 32,000), checkpointed, and searched for its own lines. Given are medians by the
-clock and of the client's processor time, the bytes of the tables, and whether views and hits are the
-same.
+clock and of the client's processor time, the bytes of the tables, and whether views and hits are
+the same.
 """
 
 from __future__ import annotations
