@@ -3,7 +3,7 @@
 They are serialised as LangGraph's checkpointers do it (``JsonPlusSerializer``,
 msgpack), so that a checkpoint and the ledger can share one row. What msgpack
 cannot carry or would change in silence (lone surrogates, integers beyond 64 bits)
-goes through JSON with escapes instead (:mod:`langledger.entries.exact`).
+goes through JSON with marks instead (:mod:`langledger.entries.exact`).
 """
 
 from __future__ import annotations

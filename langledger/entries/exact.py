@@ -20,6 +20,8 @@ from langledger.entries.inside import fault_in, fields, has_lone_surrogate
 
 __all__ = ["dump", "load"]
 
+# Escapes would not do: two halves that stand side by side would be read as one character.
+_HALVES = "surrogatepass"
 _OWN_CLASSES = "langchain_core.messages"
 _COLLECTIONS: dict[str, Callable[[Iterable[Any]], Any]] = {
     "$tuple": tuple,
@@ -41,7 +43,8 @@ def dump(value: Any, serde: SerializerProtocol) -> bytes:
     Raises:
         TypeError, ValueError: It cannot carry that, or would change it.
     """
-    return json.dumps(_mark(value, serde), ensure_ascii=True, separators=(",", ":")).encode()
+    text = json.dumps(_mark(value, serde), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", _HALVES)
 
 
 def load(payload: bytes, serde: SerializerProtocol) -> Any:
@@ -50,7 +53,7 @@ def load(payload: bytes, serde: SerializerProtocol) -> Any:
     Raises:
         TypeError, ValueError, LookupError: The bytes are damaged, or a class is not known.
     """
-    return _unmark(json.loads(payload), serde)
+    return _unmark(json.loads(payload.decode("utf-8", _HALVES)), serde)
 
 
 def _mark(value: Any, serde: SerializerProtocol) -> Any:

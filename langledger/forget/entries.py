@@ -6,6 +6,7 @@ number, message id, class and the ids of calls; nothing of what was said stays.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -141,11 +142,11 @@ def _texts(message: BaseMessage) -> Iterator[str]:
 
 
 def _forms(text: str) -> Iterator[bytes]:
-    """Yield a text as msgpack and as JSON with escapes hold it."""
+    """Yield a text as msgpack and as exact JSON hold it."""
     plain = text.encode("utf-8", "surrogatepass")
     if len(plain) >= _TELLING:
         yield plain
-        yield text.encode("ascii", "backslashreplace")
+        yield json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
     else:
         yield bytes([0xA0 | len(plain)]) + plain
         yield b'"' + plain + b'"'

@@ -76,6 +76,7 @@ def back(sealing: Sealing, value: Any) -> Any:
 CARRIED: list[Any] = [
     HALF,
     {HALF: [HALF, (HALF, 2**70)]},
+    ["two halves \ud83d\ude00 are no 😀", "\ud83d", '\n\x00"'],
     {HALF, ("a", HALF)},
     frozenset({HALF, 2**70}),
     deque([HALF, {"in": {HALF}}]),
