@@ -17,13 +17,15 @@ from langledger.compaction.transcript import readable_text
 from langledger.compaction.worth import tells_outcome, worth
 from langledger.state.interventions import reviewed
 from langledger.state.results import MAX_TEXT, judge
+from langledger.tokens import count_texts
 from langledger.tokens.blocks import as_json
 
-__all__ = ["Call", "calls_of", "read_calls", "read_result"]
+__all__ = ["Call", "calls_of", "failures_left_out", "read_calls", "read_result"]
 
 _LONGEST_COMMAND = 4_000
 _MOST_TODOS = 20  # of one call
 _MOST_PER_RESULT = 6
+_MOST_LEFT_OUT = 12
 _MOST_PER_REPORT = 4
 _LOW = -5.0  # the score of a line that hardly says anything
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
@@ -302,6 +304,31 @@ def _read_report(found: Found, seq: int, message: ToolMessage, call: Call) -> No
         if score >= 1.0 and tells_outcome(sentence) and not sentence.startswith("[ ]"):
             value = min(0.3 + score / 10, 0.8)
             found.add(Finding(Section.WORK, [seq], _label(call), sentence, value, late=0.1))
+
+
+def failures_left_out(name: str, text: str, shown: str, *, max_tokens: int) -> str:
+    """Return the lines of a result that tell of failures and were cut out of it, each kind once.
+
+    Args:
+        name: The tool; of one that shows files "error" is a word of a file.
+        text: The whole result.
+        shown: What of it is shown.
+        max_tokens: The most tokens of the lines; which tests failed goes before how.
+    """
+    if _READS.search(name):
+        return ""
+    kinds: dict[str, str] = {}
+    for line in text.splitlines():
+        said = line[:LONGEST].strip()
+        if _ERROR.search(said) and not _EXIT_ALONE.search(said) and said not in shown:
+            kinds.setdefault(signature(said), said)
+    first = sorted(kinds.values(), key=lambda said: _TEST_FAILED.search(said) is None)
+    taken: list[str] = []
+    for said, size in zip(first, count_texts(first[:_MOST_LEFT_OUT]), strict=False):
+        max_tokens -= size + 1
+        if max_tokens >= 0:
+            taken.append(said)
+    return "\n".join(taken)
 
 
 def _shows_files(name: str, subject: str) -> bool:

@@ -18,10 +18,11 @@ from langledger.compaction.account import NO_ACCOUNT, Account
 from langledger.compaction.edits import Edits
 from langledger.compaction.names import text_of
 from langledger.compaction.offload import media_in, media_note, without_media
+from langledger.compaction.outcomes import failures_left_out
 from langledger.compaction.pairing import Tracked, Unit, close_unit
 from langledger.compaction.transcript import injected_text, is_request, request_text
 from langledger.entries.ranges import Ranges
-from langledger.tokens import truncate_text
+from langledger.tokens import count_text, truncate_text
 
 __all__ = [
     "Cut",
@@ -228,7 +229,7 @@ def _shown_result(tracked: Tracked, message: ToolMessage, cut: Cut) -> ToolMessa
     if tracked.seq in cut.masked:
         return _replaced(message, reference(tracked))
     if tracked.seq in cut.clipped:
-        return _replaced(message, _clip(message.content, cut.clipped[tracked.seq], tracked.seq))
+        return _replaced(message, _clip(message, cut.clipped[tracked.seq], tracked.seq))
     return message
 
 
@@ -278,10 +279,17 @@ def _replaced(message: ToolMessage, content: str | list[Any]) -> ToolMessage:
     )
 
 
-def _clip(content: str | list[Any], max_tokens: int, seq: int) -> str:
+def _clip(message: ToolMessage, max_tokens: int, seq: int) -> str:
+    """Return the beginning and the end of a result, and what failed of what is between."""
+    content: str | list[Any] = message.content
     text = content if isinstance(content, str) else "\n".join(_block_text(b, seq) for b in content)
-    marker = f"[Shown in part; kept in full as entry #{seq}.]"
-    return f"{truncate_text(text, max(max_tokens - 20, 20))}\n{marker}"
+    room = max(max_tokens - 20, 20)
+    shown, most = truncate_text(text, room), room // 4
+    failed = failures_left_out(message.name or "", text, shown, max_tokens=most)
+    if failed:
+        failed = f"\n[Left out, among others:]\n{failed}"
+        shown = truncate_text(text, max(room - count_text(failed), 20))
+    return f"{shown}{failed}\n[Shown in part; kept in full as entry #{seq}.]"
 
 
 def _block_text(block: Any, seq: int) -> str:
