@@ -12,6 +12,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
+from pydantic import SecretStr
 
 _SET = os.environ  # noqa: TID251 - an example is an application, which may read its environment
 
@@ -26,10 +27,13 @@ class ScriptedModel(GenericFakeChatModel):
 
 def chat_model(script: Iterable[AIMessage | str]) -> BaseChatModel:
     """Return a model that says a script, or a real one where one is set up."""
-    if _SET.get("OPENAI_API_KEY") or _SET.get("OPENAI_BASE_URL"):
+    key = _SET.get("OPENAI_API_KEY")
+    if key or _SET.get("OPENAI_BASE_URL"):
         from langchain_openai import ChatOpenAI
 
-        return ChatOpenAI(model=_SET.get("OPENAI_MODEL") or "gpt-5-mini")
+        # a server of one's own often asks for no key, the client always does
+        model = _SET.get("OPENAI_MODEL") or "gpt-5-mini"
+        return ChatOpenAI(model=model, api_key=SecretStr(key or "none"))
     return ScriptedModel(messages=iter(script))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,11 @@ def test_an_example_runs(path: Path, run_python: Run, dsn: str) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert re.search(EXPECTED[path.stem], done.stdout), done.stdout
+
+
+def test_a_base_url_alone_chooses_a_real_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("langchain_openai")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    chat_model = runpy.run_path(str(ROOT / "examples" / "_offline.py"))["chat_model"]
+    assert str(chat_model([]).root_client.base_url) == "http://127.0.0.1:1/v1/"
