@@ -39,10 +39,7 @@ def render_outcome(
     sections = [
         ("Use of the window, one column a model call", _chart(outcome, charset)),
         ("Compactions", "\n".join(_compactions(outcome))),
-        (
-            "Working state at the end, from the tool calls alone",
-            _state(outcome),
-        ),
+        ("Working state at the end, no model asked", _state(outcome)),
         ("The last view, as the model got it", "\n".join(_view(outcome.run.calls[-1].messages))),
         ("What was kept of the same session", _comparison(outcome)),
         ("What recall_history read back for the agent", "\n".join(_recalled(outcome))),
@@ -177,10 +174,7 @@ def _recalled(outcome: Outcome) -> Iterator[str]:
     yield from (f"  {line}".rstrip() for line in shown[:_RECALL_LINES])
     if len(shown) > _RECALL_LINES:
         yield f"  ... and {len(shown) - _RECALL_LINES} lines more"
-    yield _paragraph(
-        "Whatever a summary leaves out is an entry and can be read. Decisions as records of the "
-        "working state, with their reasons, come in a later version."
-    )
+    yield "Whatever a summary leaves out is an entry and can be read."
 
 
 def _checks(outcome: Outcome) -> Iterator[str]:
