@@ -64,7 +64,7 @@ FROM {writes}
 WHERE thread_id = %(thread_id)s AND checkpoint_id = %(sent_on)s::text
   AND channel = '__pregel_tasks'
 
--- name: table
+-- name: which_tables
 -- Which one it is, whatever the address; the cluster itself not every role may ask for.
 SELECT d.oid AS database, to_regclass(%(table)s)::oid AS relation,
        has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE') AS may_ask

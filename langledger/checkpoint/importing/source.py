@@ -197,7 +197,7 @@ class Source:
     def _named(self) -> str:
         """Return what tells these tables from all others, whatever the address they are under."""
         table = self._names["checkpoints"].as_string(self._connection)
-        found = self._rows("table", table=table)[0]
+        found = self._rows("which_tables", table=table)[0]
         cluster = self._rows("cluster")[0]["system_identifier"] if found["may_ask"] else None
         return f"{cluster or address(self._dsn)} {found['database']} {found['relation']}"
 
