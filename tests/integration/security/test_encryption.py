@@ -167,7 +167,7 @@ async def test_the_page_and_the_command_line_show_what_is_encrypted(
     monkeypatch.setenv("LANGLEDGER_ENCRYPTION_KEYS", f"old:{OLD}")
     lines = [
         {"role": role, "content": f"{WORD} {n} is said here, " + "and more of it. " * 40}
-        for n in range(30)
+        for n in range(14)
         for role in ("user", "assistant")
     ]
     session = tmp_path / "session.jsonl"
