@@ -26,6 +26,7 @@ from langledger.checkpoint.folding import Folding
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.tree import Node, Tag, add_to_run, row
 from langledger.entries.codec import has_lone_surrogate
+from langledger.entries.marks import origin_of
 
 __all__ = ["SAID_CLASSES", "Encoder", "Intake"]
 
@@ -302,8 +303,8 @@ class _Parts:
 
 
 def _is_message(value: object) -> TypeGuard[BaseMessage]:
-    """Tell whether a value becomes an entry of its own."""
-    return _are_messages(type(value))
+    """Tell whether a value becomes an entry: what a view put in place of others was never said."""
+    return _are_messages(type(value)) and origin_of(value) is None
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +57,8 @@ class Gathered:
         self.new: list[NewItem] = []
         self._items = items
         self._sealing = sealing
-        self._places: dict[tuple[bytes, str | None], int] = {}
+        self._places: dict[tuple[bytes, str | None, int], int] = {}
+        self._drafts: Counter[bytes] = Counter()
         self._messages: list[tuple[Handle, Snapshot, int, Stage]] = []
 
     def message(self, message: BaseMessage, stage: Stage) -> tuple[int, bool]:
@@ -155,14 +157,18 @@ class Gathered:
         located = self._items.located.get((digest, message_id))
         if located is not None and (message_id is not None or located.serves(stage)):
             return located.seq
-        place = self._places.get((digest, message_id))
+        nth = 0
+        if stage == Stage.INPUT:  # the same words again in one input are another message
+            nth = self._drafts[digest]
+            self._drafts[digest] += 1
+        place = self._places.get((digest, message_id, nth))
         if place is not None:
             return -1 - place
         body = compress(*self._sealing.seal(*content))
-        return self._add(NewItem(kind, digest, message_id, role, body))
+        return self._add(NewItem(kind, digest, message_id, role, body), nth)
 
-    def _add(self, item: NewItem) -> int:
-        place = self._places.setdefault((item.digest, item.message_id), len(self.new))
+    def _add(self, item: NewItem, nth: int = 0) -> int:
+        place = self._places.setdefault((item.digest, item.message_id, nth), len(self.new))
         if place == len(self.new):
             self.new.append(item)
         return -1 - place

@@ -17,6 +17,8 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command, Overwrite
 from pydantic import BaseModel
 
+from langledger.entries.marks import origin_of
+
 __all__ = ["Seen", "State", "as_messages", "read_messages", "with_messages", "without_view"]
 
 State = Any  # what a graph's author chose: a mapping, a dataclass or a pydantic model
@@ -80,21 +82,21 @@ class Seen:
         """Tell whether a list begins as the view does."""
         if not given or not self.view:
             return False
-        return _origin(given[0]) in {"compaction", "opening"} or _same(given[0], self.view[0])
+        return origin_of(given[0]) in {"compaction", "opening"} or _same(given[0], self.view[0])
 
     def _originals(self, given: list[Any]) -> list[Any]:
         """Return the messages with the state's for those that stand for one, ours left out."""
         by_id = {m.id: m for m in self.state if isinstance(m, BaseMessage) and m.id is not None}
-        shown = (by_id.get(m.id) if _origin(m) else m for m in given)
+        shown = (by_id.get(m.id) if origin_of(m) else m for m in given)
         return [message for message in shown if message is not None]
 
     def _is_of_view(self, item: Any) -> bool:
         if isinstance(item, RemoveMessage):
-            ours = {message.id for message in self.view if _origin(message)}
+            ours = {message.id for message in self.view if origin_of(message)}
             return item.id in ours - {getattr(message, "id", None) for message in self.state}
         if not isinstance(item, BaseMessage):
             return False
-        return bool(_origin(item)) or any(_same(item, message) for message in self.view)
+        return bool(origin_of(item)) or any(_same(item, message) for message in self.view)
 
 
 def without_view(output: Any, key: str, seen: Seen) -> tuple[Any, list[BaseMessage]]:
@@ -175,13 +177,6 @@ def as_messages(items: Sequence[Any]) -> list[BaseMessage]:
     if all(isinstance(item, BaseMessage) for item in items):
         return cast("list[BaseMessage]", list(items))
     return convert_to_messages(items)
-
-
-def _origin(item: Any) -> str | None:
-    """Return what a message of ours stands for; None for the application's own."""
-    mark: Any = getattr(item, "additional_kwargs", {}).get("langledger")
-    fields = cast("Mapping[str, Any]", mark if isinstance(mark, Mapping) else {})
-    return fields.get("origin")
 
 
 def _removes_all(item: Any) -> bool:

@@ -279,6 +279,7 @@ def _known(location: Location, items: Sequence[_Item]) -> Operation[dict[int, in
         digests=named(items[index].digest for index in asked),
         places=[items[index].place for index in asked],
         message_ids=[items[index].message_id for index in asked],
+        tokens=[items[index].tokens for index in asked],
     )
     return {asked[row["ord"] - 1]: row["seq"] for row in rows}
 

@@ -17,13 +17,14 @@ FROM {schema}.append_entries(
     %(tokens)s::int[], %(metadata)s::jsonb[], %(bodies)s::bytea[], NULL, NULL)
 
 -- name: known
--- Which of these contents the thread already holds; asked before many or large bodies are sent.
+-- Which of these contents the thread already holds, with their size where it is told now; asked
+-- before many or large bodies are sent.
 SELECT g.ord::int AS ord, e.seq
-FROM unnest(%(digests)s::bytea[], %(places)s::int[], %(message_ids)s::text[]) WITH ORDINALITY
-     AS g (digest, place, message_id, ord)
+FROM unnest(%(digests)s::bytea[], %(places)s::int[], %(message_ids)s::text[], %(tokens)s::int[])
+     WITH ORDINALITY AS g (digest, place, message_id, tokens, ord)
 JOIN {schema}.entry e
   ON e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
- AND e.digest = g.digest AND e.kind = 'message'
+ AND e.digest = g.digest AND e.kind = 'message' AND (e.tokens IS NOT NULL OR g.tokens IS NULL)
  AND CASE WHEN g.place IS NULL THEN e.message_id = g.message_id ELSE e.occurrence = g.place END
 
 -- name: history

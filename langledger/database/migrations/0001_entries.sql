@@ -81,6 +81,7 @@ DECLARE
     item     record;
     held     record;
     first    record;
+    drafts   bigint[] := '{}';  -- what this call's drafts are: the same words again are another one
     messages bigint;  -- the seqs that the next ones get
     others   bigint;
     place    integer;
@@ -101,12 +102,13 @@ BEGIN
             AS i (kind, digest, place, message_id, role, tokens, metadata, body, refs, ord)
         ORDER BY ord
     LOOP
-        SELECT e.seq, e.kind INTO held FROM entry e
+        SELECT e.seq, e.kind, e.tokens INTO held FROM entry e
         WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.digest = item.digest
           AND CASE WHEN item.place IS NOT NULL THEN e.occurrence = item.place
                    WHEN item.message_id IS NULL
                    THEN item.kind <> 'draft' OR e.kind = 'draft' OR e.seq > p_after
                    ELSE e.message_id = item.message_id OR e.kind = 'draft' END
+          AND (item.kind <> 'draft' OR e.seq <> ALL (drafts))
         ORDER BY e.message_id IS NOT DISTINCT FROM item.message_id DESC, e.occurrence
         LIMIT 1;
         IF NOT FOUND THEN
@@ -139,7 +141,14 @@ BEGIN
                     task_id = p_task_id, user_id = p_user_id, metadata = item.metadata
                 WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.digest = item.digest
                   AND e.seq = held.seq;
+            ELSIF held.tokens IS NULL AND item.tokens IS NOT NULL THEN  -- its writer did not count
+                UPDATE entry e SET tokens = item.tokens
+                WHERE e.tenant = p_tenant AND e.thread_key = p_thread_key AND e.digest = item.digest
+                  AND e.seq = held.seq;
             END IF;
+        END IF;
+        IF item.kind = 'draft' THEN
+            drafts := drafts || seq;
         END IF;
         RETURN NEXT;
     END LOOP;

@@ -115,6 +115,46 @@ def test_an_input_stored_late_is_the_message_that_is_there(
     assert len(rows("SELECT seq FROM {schema}.entry")) == len(state)
 
 
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_the_same_words_in_one_input_stay_in_order(
+    durability: Any, saver: LedgerSaver, database: Database, cold: LedgerSaver
+) -> None:
+    said = [m for n in range(4) for m in (AIMessage(f"step {n} done"), HumanMessage("continue"))]
+    state = chat(saver).invoke({"messages": said}, CONFIG, durability=durability)
+    assert [m.content for m in state["messages"]] == [*(m.content for m in said), "answer 8"]
+    assert history(database) == state["messages"]
+    again = chat(cold).invoke({"messages": said}, CONFIG, durability=durability)
+    assert history(database) == again["messages"]
+
+
+def test_what_a_view_was_made_with_is_no_entry(
+    put: Any, database: Database, cold: LedgerSaver
+) -> None:
+    said = HumanMessage("go on", id="1")
+    made = HumanMessage(
+        "[Record of the work so far]",
+        id="langledger-view",
+        additional_kwargs={"langledger": {"origin": "compaction", "generation": 1}},
+    )
+    put({"messages": [said], "llm_input_messages": [made, said], "alone": made})
+    assert history(database) == [said]
+    found = cold.get_tuple(CONFIG)
+    assert found is not None
+    values = found.checkpoint["channel_values"]
+    assert (values["llm_input_messages"], values["alone"]) == ([made, said], made)
+
+
+def test_who_counts_a_message_later_is_heeded(put: Any, database: Database, rows: Any) -> None:
+    messages = [HumanMessage(f"message {n}", id=str(n)) for n in range(120)]
+    put({"messages": messages})
+    for count in (2, len(messages)):
+        run(entries.append(HERE, messages[:count], tokens=[7] * count), database)
+        (found,) = rows("SELECT count(tokens) AS n, max(tokens) AS size FROM {schema}.entry")
+        assert found == {"n": count, "size": 7}
+    run(entries.append(HERE, messages[:2], tokens=[8, 8]), database)
+    assert rows("SELECT max(tokens) AS size FROM {schema}.entry") == [{"size": 7}]
+
+
 def test_the_same_words_again_are_another_message(saver: LedgerSaver, database: Database) -> None:
     graph = chat(saver)
     for _ in range(3):
