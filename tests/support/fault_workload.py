@@ -213,6 +213,7 @@ def in_forks(
     """
     with Ledger.from_conn_string(dsn, **options) as ledger:
         set_timeout(ledger, timeout)
+        do_each_once(ledger, seed)
         say(ready=os.getpid())
         stop = threading.Event()
         working = threading.Thread(target=work_in_threads, args=(ledger, "p", seed, stop))
@@ -240,6 +241,7 @@ def in_processes(
     forked = multiprocessing.get_context("fork")
     with Ledger.from_conn_string(dsn, **options) as ledger:
         set_timeout(ledger, timeout)
+        do_each_once(ledger, seed)
         say(ready=os.getpid())
         stop = threading.Event()
         working = threading.Thread(target=work_in_threads, args=(ledger, "p", seed, stop))
@@ -260,6 +262,16 @@ def in_processes(
         ended.wait()
         stop.set()
         working.join()
+
+
+def do_each_once(ledger: Ledger, seed: int) -> None:
+    """Have all imported that is imported at its first use.
+
+    A child that is forked while a thread imports something waits for that import for ever.
+    """
+    worker = Worker("w", seed)
+    for step in dict.fromkeys(worker.steps(ledger)):
+        step(ledger)
 
 
 def work_in_child(ledger: Ledger, name: str, seed: int) -> None:
