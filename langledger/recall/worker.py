@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from uuid import UUID
 
+from langledger.database.forks import tell_of_forks
 from langledger.errors import EmbeddingError, LangLedgerError
 from langledger.operations import Executor, run
 from langledger.recall.embedding import embed_some
@@ -52,11 +53,23 @@ class Worker:
         self._embedder = embedder
         self._items = items
         self._seconds = seconds
+        self._begin()
+        tell_of_forks(self)
+
+    def _begin(self) -> None:
         self._noticed: dict[tuple[str, UUID], int] = {}
         self._used: dict[str, Uses] = {}
         self._wake = threading.Condition()
         self._stopped = False
         self._thread: threading.Thread | None = None
+
+    def before_fork(self) -> None:
+        """Nothing is to be done in the parent."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Leave what waits to the parent, in a child, which has no thread that would do it."""
+        if in_child:
+            self._begin()
 
     def notice(self, tenant: str, space: UUID, *, items: int = 1) -> None:
         """Say that something may be new in a space; returns at once."""

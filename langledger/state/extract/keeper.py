@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from langledger.database.forks import tell_of_forks
 from langledger.errors import LangLedgerError
 from langledger.operations import Executor, Operation, run
 
@@ -35,6 +36,10 @@ class Keeper:
         self._executor = executor
         self._items = items
         self._seconds = seconds
+        self._begin()
+        tell_of_forks(self)
+
+    def _begin(self) -> None:
         self._jobs: dict[Hashable, Job] = {}
         self._noticed = 0
         self._busy = False
@@ -42,6 +47,14 @@ class Keeper:
         self._stopped = False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+
+    def before_fork(self) -> None:
+        """Nothing is to be done in the parent."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Leave what waits to the parent, in a child, which has no thread that would do it."""
+        if in_child:
+            self._begin()
 
     def notice(self, key: Hashable, job: Job, *, items: int = 1) -> None:
         """Say that there is something to do; returns at once.

@@ -123,6 +123,25 @@ loop.close()
 print("fine")
 """
 
+BACKGROUND = """
+import threading
+release = threading.Event()
+def job():
+    release.wait()
+    yield from ()
+with Ledger.from_conn_string(dsn, embeddings="off") as ledger:
+    ledger.keeper.notice("one", job, items=20)
+    while not ledger.keeper._busy:
+        time.sleep(0.01)
+    ledger.keeper.notice("two", job, items=20)
+    with ledger.keeper._changed:  # as a thread of the parent may hold it
+        pid = in_child(ledger.flush)
+    assert ended(pid) == 0
+    release.set()
+    ledger.flush()
+print("fine")
+"""
+
 MULTIPROCESSING = """
 import multiprocessing, threading
 def work(ledger, name):
@@ -152,8 +171,24 @@ print("fine")
 
 @pytest.mark.parametrize(
     "script",
-    [BOTH_WRITE, CHILD_ENDS_FIRST, GRANDCHILD_AND_THREADS, CLOSED_IN_CHILD, ASYNC, MULTIPROCESSING],
-    ids=["both-write", "child-ends-first", "grandchild", "closed-in-child", "async", "processes"],
+    [
+        BOTH_WRITE,
+        CHILD_ENDS_FIRST,
+        GRANDCHILD_AND_THREADS,
+        CLOSED_IN_CHILD,
+        ASYNC,
+        BACKGROUND,
+        MULTIPROCESSING,
+    ],
+    ids=[
+        "both-write",
+        "child-ends-first",
+        "grandchild",
+        "closed-in-child",
+        "async",
+        "background",
+        "processes",
+    ],
 )
 def test_a_child_opens_connections_of_its_own(dsn: str, script: str) -> None:
     result = subprocess.run(
