@@ -32,6 +32,7 @@ from langledger.ledger import Ledger
 from langledger.operations import Operation, fetch, run
 from langledger.replay.claims import readable
 from langledger.replay.session import GROWING, Session, UnknownFormatError, load_sessions
+from langledger.tokens import count_each
 
 __all__ = ["FileImport", "Imported", "import_file", "import_files", "import_session", "thread_name"]
 
@@ -244,8 +245,12 @@ def _append(location: Location, session: Session, progress: _Progress, end: int)
     where = {"cwd": session.cwd} if session.cwd else {}
     while start < end:
         stop = min(start + _BATCH, end)
+        batch = progress.messages[start:stop]
         done = yield from entries.append(
-            location, progress.messages[start:stop], about={**where, "import": progress.at(stop)}
+            location,
+            batch,
+            tokens=count_each(batch),
+            about={**where, "import": progress.at(stop)},
         )
         start, added = stop, added + done.added
     return added

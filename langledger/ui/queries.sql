@@ -27,7 +27,8 @@ WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'mess
 ORDER BY scope
 
 -- name: size
-SELECT count(*) AS entries, coalesce(sum(e.tokens), 0) AS tokens,
+-- Tokens of the entries that were counted; of a thread in which none was, they are not known.
+SELECT count(*) AS entries, count(*) - count(e.tokens) AS uncounted, sum(e.tokens) AS tokens,
        coalesce(sum(octet_length(e.body)), 0) AS bytes,
        count(*) FILTER (WHERE e.role = 'ai') AS calls
 FROM {schema}.entry e
@@ -80,16 +81,17 @@ WITH counted AS (
     SELECT e.seq, e.role, coalesce(e.tokens, 0) AS tokens, e.created_at,
            coalesce(sum(e.tokens) OVER before, 0) AS total,
            coalesce(sum(e.tokens) FILTER (WHERE e.role = 'tool') OVER before, 0) AS results,
-           count(*) FILTER (WHERE e.role = 'ai') OVER (ORDER BY e.seq) AS turn
+           count(*) FILTER (WHERE e.role = 'ai') OVER (ORDER BY e.seq) AS turn,
+           count(e.tokens) OVER () AS counted
     FROM {schema}.entry e
     WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
       AND coalesce(e.scope, '') = %(scope)s
     WINDOW before AS (ORDER BY e.seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), calls AS (
-    SELECT seq, tokens, created_at, total, results, turn, count(*) OVER () AS calls
+    SELECT seq, tokens, created_at, total, results, turn, counted, count(*) OVER () AS calls
     FROM counted WHERE role = 'ai'
 )
-SELECT seq, tokens, created_at, total::bigint AS total, results::bigint AS results, turn, calls
+SELECT seq, tokens, created_at, total::bigint AS total, results::bigint AS results, turn, counted, calls
 FROM calls
 WHERE turn %% greatest(1, ceil(calls / %(most)s::numeric)::bigint) = 0 OR turn = calls
 ORDER BY seq

@@ -113,7 +113,7 @@ def scopes(location: Location) -> Operation[list[str]]:
 
 
 def size(tenant: str, thread_key: UUID) -> Operation[Row]:
-    """Return a thread's ``entries``, ``tokens``, ``bytes`` and ``calls``."""
+    """Return a thread's ``entries``, ``uncounted``, ``tokens``, ``bytes`` and ``calls``."""
     rows = yield from fetch(_queries["size"], tenant=tenant, thread_key=thread_key)
     return rows[0]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage
 
@@ -22,6 +23,7 @@ _queries = load_queries("langledger.ui")
 _POINTS = 600
 _FRACTION = re.compile(r"fraction (0\.\d+)")
 _TRIGGER = 0.72  # where no compaction tells another one
+_LEAST = 0.6  # of our count; a report of less is of another view than the ledger's
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,18 @@ class Timeline:
     """The calls of an agent, at most some hundreds of them, as columns.
 
     Attributes:
-        seqs: The entry that answers the call; that of a compaction's end has a half added.
+        seqs: The entry that answers the call; before and after a compaction, fractions between
+            two entries.
         fixed: Tokens of system message and tools, where a compaction tells them.
         summary: Tokens of summary and pins in view.
         state: Of the working state in view.
         kept: Of what the last compaction left as it was.
         said: Of what was said since.
         results: Of the tools' results since.
+        beyond: What providers reported beyond all that: what was recalled, and system message
+            and tools until a compaction tells them.
         calls: How many calls there were.
+        counted: Some entry of the agent was counted when it was recorded.
         step: Every so manieth call is shown.
         window: The model's window, or None.
         trigger: Tokens at which a compaction is due, or None.
@@ -64,7 +70,9 @@ class Timeline:
     kept: list[int] = field(default_factory=list[int])
     said: list[int] = field(default_factory=list[int])
     results: list[int] = field(default_factory=list[int])
+    beyond: list[int] = field(default_factory=list[int])
     calls: int = 0
+    counted: bool = False
     step: int = 1
     window: int | None = None
     trigger: int | None = None
@@ -80,12 +88,14 @@ class Timeline:
         self.kept.append(base.kept)
         self.said.append(max(said, 0))
         self.results.append(max(results, 0))
+        self.beyond.append(0)
 
     @property
     def sizes(self) -> list[int]:
         """The whole view's size at each point."""
-        columns = (self.fixed, self.summary, self.state, self.kept, self.said, self.results)
-        return [sum(parts) for parts in zip(*columns, strict=True)]
+        before = (self.fixed, self.summary, self.state, self.kept)
+        since = (self.said, self.results, self.beyond)
+        return [sum(parts) for parts in zip(*before, *since, strict=True)]
 
     def as_json(self) -> dict[str, Any]:
         """Return the columns for the chart."""
@@ -123,8 +133,17 @@ class Usage:
     cached: list[int]
 
 
-def timeline(location: Location) -> Operation[Timeline]:
-    """Return how full the window was at the calls of an agent."""
+class _Event(NamedTuple):
+    """A compaction and where it stands among the entries."""
+
+    seen: int
+    before: float
+    after: float
+    report: CompactionReport
+
+
+def timeline(location: Location) -> Operation[tuple[Timeline, Usage]]:
+    """Return how full the window was at the calls of an agent, and what providers reported."""
     rows = yield from reading.compactions(location)
     turns = yield from fetch(_queries["turns"], **location.keys, scope=location.scope, most=_POINTS)
     totals = yield from _totals(location, [row["seen"] for row in rows])
@@ -133,7 +152,9 @@ def timeline(location: Location) -> Operation[Timeline]:
     made = Timeline()
     _limits(made, [report for _, report in reports], facts)
     _fill(made, turns, reports, totals)
-    return made
+    reported = yield from usage(location, made.outputs)
+    _believe(made, reported)
+    return made, reported
 
 
 def _totals(location: Location, seqs: Sequence[int]) -> Operation[dict[int, tuple[int, int]]]:
@@ -173,16 +194,50 @@ def _fill(
     totals: Mapping[int, tuple[int, int]],
 ) -> None:
     made.calls = turns[-1]["calls"] if turns else 0
+    made.counted = any(row["counted"] for row in turns)
     made.step = max([1, *(b["turn"] - a["turn"] for a, b in pairwise(turns))])
-    base, waiting = _first_base(reports, totals), list(reports)
+    base, waiting = _first_base(reports, totals), _placed(reports)
     for row in turns:
-        while waiting and waiting[0][0] < row["seq"]:
-            base = _compacted(made, base, *waiting.pop(0), totals)
+        while waiting and waiting[0].seen < row["seq"]:
+            base = _compacted(made, base, waiting.pop(0), totals)
         results = row["results"] - base.results
         made.add(row["seq"], base, row["total"] - base.total - results, results)
         made.outputs[row["seq"]] = row["tokens"]
-    for seen, report in waiting:
-        base = _compacted(made, base, seen, report, totals)
+    for event in waiting:
+        base = _compacted(made, base, event, totals)
+
+
+def _placed(reports: Sequence[tuple[int, CompactionReport]]) -> list[_Event]:
+    """Spread the compactions at one entry over the space up to the next."""
+    counts, done = Counter(seen for seen, _ in reports), Counter[int]()
+    events: list[_Event] = []
+    for seen, report in reports:
+        step, place = 1 / (2 * counts[seen] + 2), 2 * done[seen]
+        done[seen] += 1
+        events.append(_Event(seen, seen + (place + 1) * step, seen + (place + 2) * step, report))
+    return events
+
+
+def _believe(made: Timeline, reported: Usage) -> None:
+    """Make each call as large as its provider reported, and those that follow by as much.
+
+    Our count of entries does not see what was recalled, nor that a compaction took it out again.
+    """
+    told = dict(zip(reported.seqs, reported.input, strict=True))
+    ends = {one["end"] for one in made.compactions}
+    more, grown = 0, list[int]()
+    for seq, size in zip(made.seqs, made.sizes, strict=True):
+        said = told.get(int(seq), 0) if seq == int(seq) else 0
+        if seq in ends:
+            more = 0
+        if said and _LEAST * size <= said <= (made.window or said):
+            more = said - size
+        grown.append(more)
+    for place, seq in enumerate(made.seqs[:-1]):
+        if seq in ends:  # what a compaction left is what the next call was sent
+            grown[place] = grown[place + 1]
+    made.beyond = [max(extra, 0) for extra in grown]
+    made.kept = [max(kept + min(extra, 0), 0) for kept, extra in zip(made.kept, grown, strict=True)]
 
 
 def _first_base(
@@ -196,16 +251,13 @@ def _first_base(
 
 
 def _compacted(
-    made: Timeline,
-    base: _Base,
-    seen: int,
-    report: CompactionReport,
-    totals: Mapping[int, tuple[int, int]],
+    made: Timeline, base: _Base, event: _Event, totals: Mapping[int, tuple[int, int]]
 ) -> _Base:
     """Add the points before and after a compaction, and return what holds from there."""
-    total, of_tools = totals[seen]
+    report = event.report
+    total, of_tools = totals[event.seen]
     results = of_tools - base.results
-    made.add(seen + 0.25, base, total - base.total - results, results)
+    made.add(event.before, base, total - base.total - results, results)
     rest = report.tokens_after - report.summary_tokens - report.state_tokens
     fixed = min(base.fixed, max(rest, 0))
     after = _Base(
@@ -216,11 +268,12 @@ def _compacted(
         total=total,
         results=of_tools,
     )
-    made.add(seen + 0.5, after, 0, 0)
+    made.add(event.after, after, 0, 0)
     made.compactions.append(
         {
             "generation": report.generation,
-            "at": seen + 0.25,
+            "at": event.before,
+            "end": event.after,
             "before": report.tokens_before,
             "after": report.tokens_after,
         }
@@ -245,22 +298,32 @@ def usage(location: Location, seqs: Iterable[int]) -> Operation[Usage]:
 def cost_of(shown: Timeline, reported: Usage, price: Price | None) -> dict[str, Any]:
     """Return what the calls took: tokens sent and answered, and their price.
 
-    Calls that no provider reported on are counted by our own count; of a thread with more calls
-    than are shown, the rest is taken to be like them.
+    Calls that no provider reported on are counted by our own count; those that are not shown, or
+    that nobody counted, are taken to be like the rest. None where nothing is known of any.
     """
     known = dict(zip(reported.seqs, zip(reported.input, reported.output, strict=True), strict=True))
     sizes = dict(zip(shown.seqs, shown.sizes, strict=True))
-    pairs = [known.get(seq, (sizes[seq], out)) for seq, out in shown.outputs.items()]
+    pairs = [
+        known.get(seq, (sizes[seq], out))
+        for seq, out in shown.outputs.items()
+        if shown.counted or seq in known
+    ]
     scale = shown.calls / len(pairs) if pairs else 1.0
-    sent = int(sum(pair[0] for pair in pairs) * scale)
-    answered = int(sum(pair[1] for pair in pairs) * scale)
+    unknown = bool(shown.calls) and not pairs
+    sent = None if unknown else int(sum(pair[0] for pair in pairs) * scale)
+    answered = None if unknown else int(sum(pair[1] for pair in pairs) * scale)
     cached = sum(reported.cached) / (sum(reported.input) or 1)
-    money = (sent * price.input + answered * price.output) / 1e6 if price else None
     return {
         "sent": sent,
         "answered": answered,
         "cached": cached if reported.seqs else None,
         "reported": len(known),
-        "money": money,
+        "money": _price_of(sent, answered, price),
         "exact": scale == 1.0 and len(known) == len(pairs),
     }
+
+
+def _price_of(sent: int | None, answered: int | None, price: Price | None) -> float | None:
+    if price is None or sent is None or answered is None:
+        return None
+    return (sent * price.input + answered * price.output) / 1e6

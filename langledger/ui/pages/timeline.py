@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from langledger.ui import reading
 from langledger.ui.desk import At, Thread
-from langledger.ui.timeline import cost_of, timeline, usage
+from langledger.ui.timeline import cost_of, timeline
 
 __all__ = ["router"]
 
@@ -17,8 +17,7 @@ router = APIRouter()
 @router.get("/threads/{thread_key}/")
 def show(request: Request, desk: At, here: Thread) -> HTMLResponse:
     """Show the chart's frame, the numbers and the compactions."""
-    shown = desk.run(timeline(here.location))
-    reported = desk.run(usage(here.location, shown.outputs))
+    shown, reported = desk.run(timeline(here.location))
     return desk.page(
         request,
         "timeline",
@@ -29,13 +28,13 @@ def show(request: Request, desk: At, here: Thread) -> HTMLResponse:
         compactions=desk.run(reading.compactions(here.location)),
         shown=shown,
         cost=cost_of(shown, reported, desk.options.price),
+        priced=desk.options.price is not None,
     )
 
 
 @router.get("/threads/{thread_key}/timeline.json")
 def chart(desk: At, here: Thread) -> JSONResponse:
     """Return the chart's columns."""
-    shown = desk.run(timeline(here.location))
-    reported = desk.run(usage(here.location, shown.outputs))
+    shown, reported = desk.run(timeline(here.location))
     told: dict[float, int] = dict(zip(reported.seqs, reported.input, strict=True))
     return JSONResponse(shown.as_json() | {"reported": [told.get(seq) for seq in shown.seqs]})

@@ -70,6 +70,7 @@
   const PARTS = [
     ["fixed", "system and tools"], ["summary", "summary"], ["state", "working state"],
     ["kept", "kept as it was"], ["said", "said since"], ["results", "tool results since"],
+    ["beyond", "recalled and other"],
   ];
   const probe = document.createElement("i");
   function colour(name) {
@@ -95,13 +96,20 @@
       ctx.lineWidth = devicePixelRatio;
       ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
       ctx.textAlign = "center";
+      ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+      const labels = [];
       for (const one of data.compactions) {
         const x = plot.valToPos(one.at, "x", true);
         if (x < bbox.left || x > bbox.left + bbox.width) continue;
-        ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
         ctx.beginPath(); ctx.moveTo(x, bbox.top); ctx.lineTo(x, bbox.top + bbox.height); ctx.stroke();
-        if (data.compactions.length <= 30) ctx.fillText(String(one.generation), x, bbox.top - 4 * devicePixelRatio);
+        const last = labels.at(-1), name = String(one.generation), gap = 6 * devicePixelRatio;
+        // Those that stand too near to be told apart share one label.
+        if (last && x - last.x < gap + (ctx.measureText(last.name).width + ctx.measureText(name).width) / 2) {
+          last.name += `, ${name}`;
+          last.x = (last.from + x) / 2;
+        } else labels.push({ name, x, from: x });
       }
+      if (data.compactions.length <= 30) labels.forEach((label) => ctx.fillText(label.name, label.x, bbox.top - 4 * devicePixelRatio));
       ctx.restore();
     }] } };
   }

@@ -17,6 +17,7 @@ from langledger import Ledger
 from langledger.errors import SessionFileError
 from langledger.replay.importing import find_files, import_file, import_files
 from langledger.replay.session import load_session
+from langledger.tokens import count_message
 
 LOG = "dotfiles-1a93234d5975"
 
@@ -62,6 +63,12 @@ def test_all_recorded_sessions_have_the_counts_of_the_index(
     assert [result.path.name for result in done if result.failed] == []
     again = [*import_files(ledger, sorted({path.parent for path in index}))]
     assert sum(result.unchanged for result in again) == 45
+
+
+def test_what_is_taken_is_counted(ledger: Ledger, lines) -> None:
+    taken = import_file(ledger, lines("counted.jsonl", "one two three", "four", "five")).sessions[0]
+    entries = [*ledger.history(taken.thread_id)]
+    assert [entry.tokens for entry in entries] == [count_message(e.message) for e in entries]
 
 
 @pytest.mark.transcripts

@@ -6,7 +6,7 @@ import re
 
 import httpx
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 
 from langledger import Ledger
 from langledger.ui.app import PAGES
@@ -112,6 +112,20 @@ async def test_an_agent_that_is_not_there(page: httpx.AsyncClient) -> None:
     for path in ("/", "/view", "/compactions", "/state"):
         answer = await page.get(at("work") + path, params={"scope": "nobody"})
         assert answer.status_code == 200
+
+
+async def test_sizes_that_nobody_counted_are_not_zero(
+    ledger: Ledger, page: httpx.AsyncClient
+) -> None:
+    said = [HumanMessage("hi"), AIMessage("hello")]
+    ledger.append(said, thread_id="uncounted")
+    shown = (await page.get(at("uncounted") + "/")).text
+    assert shown.count("not counted") == 2 + 1  # of the entries, of the calls, and why no chart
+    assert "<figure" not in shown
+    assert '<td class="n">–</td>' in (await page.get(at("uncounted") + "/size")).text
+    counted = (await page.get(at("work") + "/")).text
+    assert "not counted" not in counted
+    assert "<figure" in counted
 
 
 async def test_a_large_message_is_shown_in_parts(ledger: Ledger) -> None:

@@ -17,7 +17,7 @@ ALL = {
 def turn(seq: int, total: int, results: int, number: int, calls: int = 3) -> dict:
     return {
         "seq": seq, "tokens": 10, "total": total, "results": results, "turn": number,
-        "calls": calls,
+        "calls": calls, "counted": 1,
     }  # fmt: skip
 
 
@@ -45,6 +45,41 @@ def test_the_trigger_is_the_one_that_was_set() -> None:
     assert (filled().window, filled().trigger) == (1000, 720)
 
 
+def test_compactions_at_one_entry_stand_beside_each_other() -> None:
+    made = Timeline()
+    reports = [(5, CompactionReport(**ALL | {"generation": n})) for n in (1, 2, 3)]
+    timeline._fill(made, [turn(6, 700, 500, 1)], reports, {5: (700, 500)})
+    places = [(one["at"], one["end"]) for one in made.compactions]
+    assert places == [(5.125, 5.25), (5.375, 5.5), (5.625, 5.75)]
+    assert made.seqs == sorted(set(made.seqs))
+
+
+def test_a_call_is_as_large_as_its_provider_reported() -> None:
+    made = filled()
+    timeline._believe(made, Usage(seqs=[2, 6], input=[220, 340], output=[10, 10], cached=[0, 0]))
+    assert made.beyond == [20, 20, 40, 40, 40]  # a compaction begins anew, with the next report
+    assert made.sizes == [220, 820, 340, 340, 400]
+    timeline._believe(made := filled(), Usage(seqs=[6], input=[230], output=[10], cached=[0]))
+    assert (made.sizes, made.kept[-1]) == ([200, 800, 230, 230, 290], 30)  # 70 were taken out
+
+
+def test_a_report_of_another_view_changes_nothing() -> None:
+    timeline._believe(
+        made := filled(), Usage(seqs=[6, 8], input=[100, 1100], output=[1, 1], cached=[0, 0])
+    )
+    assert made.sizes == filled().sizes
+
+
+def test_what_nobody_counted_is_not_zero() -> None:
+    made = Timeline()
+    row = turn(2, 0, 0, 1, calls=2)
+    timeline._fill(made, [row | {"counted": 0}, turn(4, 0, 0, 2, calls=2) | {"counted": 0}], [], {})
+    nothing = cost_of(made, Usage(seqs=[], input=[], output=[], cached=[]), Price(1, 1))
+    assert (nothing["sent"], nothing["answered"], nothing["money"]) == (None, None, None)
+    one = cost_of(made, Usage(seqs=[4], input=[500], output=[20], cached=[0]), None)
+    assert (one["sent"], one["answered"], one["exact"]) == (1000, 40, False)
+
+
 def test_without_a_compaction_the_window_is_what_a_replay_tells() -> None:
     made = Timeline()
     timeline._limits(made, [], {"replay": {"window": 2000}})
@@ -63,7 +98,7 @@ def test_what_providers_report_counts_before_our_own_count() -> None:
 
 
 def test_of_many_calls_the_rest_is_like_those_shown() -> None:
-    made = Timeline(calls=10, outputs={2: 5, 4: 5})
+    made = Timeline(calls=10, counted=True, outputs={2: 5, 4: 5})
     for seq in (2, 4):
         made.add(seq, timeline._Base(), 100, 0)
     cost = cost_of(made, Usage(seqs=[], input=[], output=[], cached=[]), None)
