@@ -343,7 +343,7 @@ def main() -> None:
         data_dir=given.data_dir, schema=f"turns_{given.part}", embeddings=embedder
     ) as ledger:
         for name in given.sets:
-            report(name, [c for c in SETS[name](given.shared)], ledger, given, embedder)
+            report(name, list(SETS[name](given.shared)), ledger, given, embedder)
 
 
 def report(
