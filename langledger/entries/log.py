@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 from uuid import UUID
@@ -98,14 +98,19 @@ class Entry:
     metadata: Mapping[str, Any]
     body: bytes = field(repr=False)
 
-    @cached_property
+    @property
     def message(self) -> BaseMessage:
         """The message, equal to the one that was recorded.
 
         Raises:
             SerializationError: The stored bytes cannot be read back.
         """
-        return load_message(*decompress(self.body), self.message_id)
+        # Not cached_property: until Python 3.12 that takes a lock, which a forked child would
+        # wait for if another thread held it.
+        read: BaseMessage | None = self.__dict__.get("_message")
+        if read is None:
+            read = self.__dict__["_message"] = load_message(*decompress(self.body), self.message_id)
+        return read
 
 
 @dataclass(frozen=True, slots=True)
