@@ -19,7 +19,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -173,7 +173,7 @@ class Record:
     place: int
     unseal: Seal | None = None
 
-    @cached_property
+    @property
     def details(self) -> Details:
         """What else it says, read when first asked for.
 
@@ -181,6 +181,13 @@ class Record:
             SerializationError: It is damaged.
             EncryptionError: Its values cannot be decrypted.
         """
+        # Not cached_property, whose lock a forked child may wait for: see Entry.message.
+        read: Details | None = self.__dict__.get("_details")
+        if read is None:
+            read = self.__dict__["_details"] = self._read()
+        return read
+
+    def _read(self) -> Details:
         reader = Reader(self.raw, self.place)
         try:
             other_id = reader.identifier()
