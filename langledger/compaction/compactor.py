@@ -28,6 +28,7 @@ from langledger.compaction.telemetry import announce_recap
 from langledger.compaction.triggers import Due
 from langledger.entries import Location, append
 from langledger.entries.ranges import Ranges
+from langledger.entries.resent import as_recorded
 from langledger.errors import NothingToShrinkError
 from langledger.operations import Operation
 from langledger.outage import Outage
@@ -268,7 +269,7 @@ class Compactor:
         sizes = self._sizes_of(call.messages)
         recorded = yield from append(
             call.location,
-            call.messages,
+            (yield from as_recorded(call.location, call.messages)),
             from_start=True,
             task_id=call.task_id,
             user_id=call.user_id,

@@ -91,3 +91,12 @@ SELECT count(*) AS threads, sum(t.generation) AS generations,
        sum(extract(epoch FROM t.updated_at)) AS updated
 FROM {schema}.thread t WHERE t.tenant = %(tenant)s
 HAVING count(*) > 0
+
+-- name: knows_none
+-- Whether an agent has messages in a thread, and none of these.
+SELECT EXISTS (SELECT FROM {schema}.entry e
+               WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
+                 AND e.kind = 'message' AND e.scope IS NOT DISTINCT FROM %(scope)s::text)
+   AND NOT EXISTS (SELECT FROM {schema}.entry e
+                   WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s
+                     AND e.message_id = ANY (%(message_ids)s::text[])) AS knows_none
