@@ -15,9 +15,9 @@ from langledger.evaluate.strategies import RECORDED, STRATEGIES
 __all__ = ["Table", "continuity_tables", "markdown", "strategies_in", "surroundings", "title_of"]
 
 _COLUMNS = (
-    "", "events", "edited files marked", "next values", "with recall", "last action", "requests",
-    "with recall", "steps", "read", "with recall", "commands", "with recall", "rework", "stale",
-    "invented", "view", "continuity",
+    "", "continuity", "events", "edited files marked", "next values", "with recall", "last action",
+    "requests", "with recall", "steps", "read", "with recall", "commands", "with recall", "rework",
+    "stale", "invented", "view",
 )  # fmt: skip
 _COSTS = (
     "", "sessions", "ended by an error", "calls", "compactions", "prompt tokens", "cached",
@@ -94,10 +94,10 @@ def _scores(records: Sequence[Record]) -> list[list[str]]:
     for strategy in strategies_in(records):
         events = _of(records, strategy, "event")
         if not events:
-            rows.append([title_of(strategy), "0", *["–"] * (len(_COLUMNS) - 2)])
+            rows.append([title_of(strategy), "–", "0", *["–"] * (len(_COLUMNS) - 3)])
             continue
         searched = strategy.startswith("langledger") and strategy != "langledger-state"
-        rows.append([title_of(strategy), f"{len(events):,}", *_score_cells(events, searched)])
+        rows.append([title_of(strategy), *_score_cells(events, searched)])
     return rows
 
 
@@ -112,11 +112,12 @@ def _score_cells(events: Sequence[Record], searched: bool) -> list[str]:  # noqa
     named = {part: share(part, "named") for part in PARTS}
     size = sum(e["tokens_after"] for e in events) // len(events)
     return [
+        f"{mean(e['continuity'] for e in events):.2f}", f"{len(events):,}",
         named["edited"], named["next"], reached("next"), named["last"], named["requests"],
         reached("requests"), named["steps"], named["read"], reached("read"), named["commands"],
         reached("commands"), str(sum(e["rework"] for e in events)),
         str(sum(len(e["stale"]) for e in events)), str(sum(len(e["invented"]) for e in events)),
-        f"{size:,}", f"{mean(e['continuity'] for e in events):.2f}",
+        f"{size:,}",
     ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ async def test_tables_sessions_and_each_compaction(ledger: Ledger, records: Path
         shown = (await page.get("/bench")).text
         assert "What a view still tells, window 12,000 tokens, threshold 72%" in shown
         assert "trim_messages" in shown
+        assert re.search(r"<thead><tr><th><th[^>]*>continuity<th[^>]*>events", shown)
         assert 'class="n heat h10">100.0 %' in shown
         address = shown.partition("/bench/events?")[2].partition('"')[0].replace("&amp;", "&")
         events = (await page.get(f"/bench/events?{address}")).text
