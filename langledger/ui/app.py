@@ -68,6 +68,8 @@ def _told(request: Request, error: Exception) -> HTMLResponse:
     """Return a page that says what is wrong."""
     desk: Desk = request.app.state.desk
     status, said = _read(error)
+    if request.headers.get("hx-target") == "hits":  # htmx would leave what was found before
+        return desk.page(request, "error_part", said=said)
     return desk.page(request, "error", status=status, code=status, said=said)
 
 

@@ -211,6 +211,7 @@ def whole(value: str | None, name: str) -> int | None:
     typed = (value or "").strip().removeprefix("#")
     if not typed:
         return None
-    if not typed.isascii() or not typed.isdigit() or int(typed) > _BIGGEST:
+    known = typed.isascii() and typed.isdigit() and len(typed) <= len(str(_BIGGEST))
+    if not known or int(typed) > _BIGGEST:
         raise HTTPException(400, f"{name} must be the number of an entry, such as 12.")
     return int(typed)

@@ -74,6 +74,14 @@ FROM {schema}.entry e
 WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
   AND e.role = 'ai' AND coalesce(e.scope, '') = %(scope)s
 
+-- name: entries_around
+SELECT (SELECT max(e.seq) FROM {schema}.entry e
+        WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
+          AND e.seq < %(seq)s) AS before,
+       (SELECT min(e.seq) FROM {schema}.entry e
+        WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
+          AND e.seq > %(seq)s) AS after
+
 -- name: turns
 -- The answers with the tokens before them by role, at most so many, evenly; what follows the last
 -- is the row without a turn.

@@ -20,6 +20,7 @@ __all__ = [
     "calls_around",
     "compactions",
     "cuts",
+    "entries_around",
     "entries_page",
     "pulse",
     "scopes",
@@ -156,6 +157,12 @@ def calls_around(location: Location, seq: int) -> Operation[Row]:
     rows = yield from fetch(
         _queries["calls_around"], **location.keys, scope=location.scope, seq=seq
     )
+    return rows[0]
+
+
+def entries_around(location: Location, seq: int) -> Operation[Row]:
+    """Return the entries ``before`` and ``after`` an entry, of any agent."""
+    rows = yield from fetch(_queries["entries_around"], **location.keys, seq=seq)
     return rows[0]
 
 

@@ -6,12 +6,13 @@ from difflib import unified_diff
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, Response
 
 from langledger.compaction.inspection import sections
 from langledger.compaction.view import Cut
 from langledger.entries import load
 from langledger.entries.ranges import Ranges
+from langledger.errors import CompactionError, ConfigurationError
 from langledger.state.diff import state_diff
 from langledger.state.records import WorkingState
 from langledger.tokens import count_text
@@ -49,6 +50,21 @@ def compaction(
     after: int = 0,
 ) -> HTMLResponse:
     """Show one compaction with the entries of one fate."""
+    return _page(request, desk, here, generation, fate=fate, after=after)
+
+
+def _page(
+    request: Request,
+    desk: Desk,
+    here: Here,
+    generation: int,
+    *,
+    fate: str = "newly covered",
+    after: int = 0,
+    text: str | None = None,
+    refused: str = "",
+) -> HTMLResponse:
+    """Return the page of a compaction; with what was typed as its summary where it was refused."""
     found = desk.run(reading.cuts(here.location, [generation - 1, generation]))
     if generation not in found:
         raise HTTPException(404, f"There is no compaction {generation} of this agent.")
@@ -60,6 +76,7 @@ def compaction(
     return desk.page(
         request,
         "compaction",
+        status=400 if refused else 200,
         here=here,
         tab="compactions",
         cut=cut,
@@ -74,17 +91,24 @@ def compaction(
         around=desk.run(reading.calls_around(here.location, cut.seen)),
         summary_diff=_summary_diff(cut, old),
         state_diff=_state_diff(cut, old),
+        text=cut.summary if text is None else text,
+        refused=refused,
     )
 
 
 @router.post("/threads/{thread_key}/compactions/{generation}/summary")
-def edit(desk: At, here: Thread, generation: int, form: Form) -> Response:
+def edit(request: Request, desk: At, here: Thread, generation: int, form: Form) -> Response:
     """Replace a summary; that is a compaction of its own, which is shown."""
-    report = desk.ledger.edit_summary(
-        here.location.thread_id, generation, form.get("text", ""), scope=here.scope
-    )
-    made: RedirectResponse = back(here.to(f"compactions/{report.generation}"))
-    return made
+    text = form.get("text", "")
+    try:
+        report = desk.ledger.edit_summary(
+            here.location.thread_id, generation, text, scope=here.scope
+        )
+    except (ConfigurationError, CompactionError) as error:
+        if not desk.run(reading.cuts(here.location, [generation])):
+            raise
+        return _page(request, desk, here, generation, text=text, refused=str(error))
+    return back(here.to(f"compactions/{report.generation}"))
 
 
 def _fates(cut: Cut, old: Cut | None) -> dict[str, Ranges]:

@@ -68,6 +68,7 @@ def entry(request: Request, desk: At, here: Thread, entry_id: int, start: int = 
         stop=start + _RAW if start + _RAW < len(raw) else None,
         step=_RAW,
         length=len(raw),
+        around=desk.run(reading.entries_around(here.location, entry_id)),
         units=desk.run(reading.units_of(here.location, entry_id)),
         pins=pins,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from langledger.entries import Location
@@ -44,16 +44,17 @@ def recall(
     """Search a thread; with ``why``, tell why an entry is not among the hits."""
     wanted = _filter(role, tag)
     found = _search(desk, here.location, q, wanted) if q.strip() else None
-    missed = whole(why, "The entry")
+    missed, wrong = _asked_for(why)
     reasons = (
         _why_not(desk, here.location, q, wanted, found=found, entry_id=missed)
-        if found and missed
+        if found and missed is not None
         else None
     )
-    name = "recall_hits" if "hx-request" in request.headers else "recall"
+    part = "hx-request" in request.headers
     return desk.page(
         request,
-        name,
+        "recall_hits" if part else "recall",
+        status=400 if wrong and not part else 200,  # htmx shows no answer that is an error
         here=here,
         tab="recall",
         q=q,
@@ -62,7 +63,8 @@ def recall(
         roles=_ROLES,
         tags=desk.run(reading.tags(here.location)),
         found=found,
-        why=missed,
+        why=why if wrong else missed,
+        wrong=wrong,
         reasons=reasons,
     )
 
@@ -112,6 +114,14 @@ def memory(
         counts=desk.run(reading.unit_counts(here.location)),
         tags=desk.run(reading.tags(here.location)),
     )
+
+
+def _asked_for(why: str) -> tuple[int | None, str]:
+    """Return the entry that was typed, and what is wrong with it."""
+    try:
+        return whole(why, "The entry"), ""
+    except HTTPException as error:
+        return None, error.detail
 
 
 def _place(after: str) -> tuple[int, int]:

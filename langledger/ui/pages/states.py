@@ -8,7 +8,7 @@ from typing import Any, cast
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
-from langledger.compaction.history import state_of, unread
+from langledger.compaction.history import entry_at, state_of, unread
 from langledger.state.base import StatementKind
 from langledger.state.diff import state_diff
 from langledger.state.records import KINDS, WorkingState
@@ -26,7 +26,7 @@ _AT_ONCE = 300  # entries that are read anew
 @router.get("/threads/{thread_key}/state")
 def show(request: Request, desk: At, here: Thread, at: str = "", since: str = "") -> HTMLResponse:
     """Show the state after an entry, and what changed since an earlier one."""
-    point, start = whole(at, "at"), whole(since, "since")
+    point, start = _entry(desk, here, at, "at"), _entry(desk, here, since, "since")
     read_first = unread(here.location, at=point, redactor=desk.ledger.redactor)
     count = desk.run(read_first)
     # Where so much is read first, the page comes before it.
@@ -49,9 +49,15 @@ def records(
     request: Request, desk: At, here: Thread, at: str = "", since: str = ""
 ) -> HTMLResponse:
     """Show the records of the state alone."""
-    point, start = whole(at, "at"), whole(since, "since")
+    point, start = _entry(desk, here, at, "at"), _entry(desk, here, since, "since")
     read = _read(desk, here, point, start)
     return desk.page(request, "state_records", here=here, at=point, since=start, **read)
+
+
+def _entry(desk: Desk, here: Here, typed: str, name: str) -> int | None:
+    """Return the entry that a field names; errors name the field."""
+    number = whole(typed, name)
+    return desk.run(entry_at(here.location, number, name=name)) if number else None
 
 
 def _read(desk: Desk, here: Here, at: int | None, since: int | None) -> dict[str, Any]:

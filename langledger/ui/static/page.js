@@ -25,10 +25,16 @@
     all.forEach((item) => item.classList.remove("at"));
     next.classList.add("at");
     next.scrollIntoView({ block: "nearest" });
-    ($("a", next) || next).focus({ preventScroll: true });
+    // What opens it, not a link within what it says.
+    ($("header a, td a, a.itself", next) || next).focus({ preventScroll: true });
   }
+  function search() {
+    const field = $("input[type=search]");
+    if (field) { field.focus(); field.select(); } else location.href = document.body.dataset.search;
+  }
+  if (location.hash === "#search") search();
   const keys = {
-    "/": () => { const field = $("input[type=search]"); if (field) { field.focus(); field.select(); } },
+    "/": search,
     j: () => step(1),
     k: () => step(-1),
     r: () => location.reload(),

@@ -94,6 +94,8 @@ async def test_lists_of_hostile_names(page: httpx.AsyncClient, ledger: Ledger) -
         ("W/compactions/99", 404),
         ("W/compactions/99999999999", 404),
         ("W/state?at=x", 400),
+        ("W/state?since=999", 400),
+        ("W/recall?why=x", 400),
         ("W/?scope=%00", 400),
         ("W/memory?after=x.y", 400),
         ("W/forget?entry=99999", 404),
@@ -106,6 +108,41 @@ async def test_addresses_that_lead_nowhere(page: httpx.AsyncClient, path: str, s
     answer = await page.get(path.replace("W", at("work"), 1))
     assert answer.status_code == status
     assert "Traceback" not in answer.text
+
+
+async def test_the_field_that_is_wrong_is_named(page: httpx.AsyncClient) -> None:
+    told = (await page.get(at("work") + "/state?since=999")).text
+    assert "since: the newest entry of" in told
+    assert "at: the newest" in (await page.get(at("work") + "/state/records?at=999")).text
+
+
+@pytest.mark.parametrize("why", ["abc", "-1", "1.5", "9" * 30, "9" * 5000])
+async def test_an_entry_that_cannot_be_is_told_beside_the_hits(
+    page: httpx.AsyncClient, why: str
+) -> None:
+    asked = {"q": "part", "why": why}
+    answer = await page.get(
+        at("work") + "/recall", params=asked, headers={"hx-request": "true", "hx-target": "hits"}
+    )
+    assert answer.status_code == 200  # or htmx would leave another entry's answer standing
+    assert "must be the number of an entry" in answer.text
+    assert "#1" in answer.text
+    assert "<html" not in answer.text
+
+
+async def test_there_is_no_entry_0(page: httpx.AsyncClient) -> None:
+    told = (await page.get(at("work") + "/recall", params={"q": "part", "why": "0"})).text
+    assert "there is no such entry" in told
+
+
+async def test_an_entry_leads_to_those_beside_it(ledger: Ledger, page: httpx.AsyncClient) -> None:
+    last = ledger.count("work")
+    beside = r'data-key="(.)" href="[^"]*/entries/(\d+)"'
+    assert re.findall(beside, (await page.get(at("work") + "/entries/1")).text) == [("]", "2")]
+    shown = (await page.get(at("work") + "/entries/2")).text
+    assert re.findall(beside, shown) == [("[", "1"), ("]", "3")]
+    shown = (await page.get(f"{at('work')}/entries/{last}")).text
+    assert re.findall(beside, shown) == [("[", str(last - 1))]
 
 
 async def test_an_agent_that_is_not_there(page: httpx.AsyncClient) -> None:

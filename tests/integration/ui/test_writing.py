@@ -79,6 +79,19 @@ async def test_a_summary_is_edited(ledger: Ledger, writable: httpx.AsyncClient) 
     assert ledger.summary("work") == "All parts but one are there."
 
 
+async def test_only_the_newest_summary_has_a_form_and_a_refused_text_stays(
+    ledger: Ledger, writable: httpx.AsyncClient
+) -> None:
+    newest = max(r.generation for r in ledger.compactions("work"))
+    assert "<textarea" not in (await writable.get(at("work") + "/compactions/1")).text
+    assert "<textarea" in (await writable.get(f"{at('work')}/compactions/{newest}")).text
+    typed = {"text": "\nWhat took <me> an hour."}
+    refused = await writable.post(at("work") + "/compactions/1/summary", data=typed)
+    assert refused.status_code == 400
+    assert "Not saved: compaction 1 was followed by" in refused.text
+    assert '"Summary">\n\nWhat took &lt;me&gt; an hour.</textarea>' in refused.text
+
+
 @pytest.mark.parametrize(
     ("path", "form"),
     [
