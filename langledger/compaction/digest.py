@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from langchain_core.messages import AIMessage, BaseMessage
 
 from langledger.compaction.answers import AnswersReader
+from langledger.compaction.consent import Heard
 from langledger.compaction.findings import FindingsReader
 from langledger.compaction.found import Finding, Section
 from langledger.compaction.instructions import RulesReader
@@ -24,6 +25,8 @@ from langledger.entries.at_hand import is_host_command
 __all__ = ["Digest", "Memory", "Request"]
 
 _SHORT_REPLY = 24  # characters; says little without the question before it
+_TAKES_MEANING = 200  # characters; what it means, the message before it may say
+_TAIL = 600  # characters of that message
 _LONGEST_REQUEST = 20_000  # characters looked at
 
 
@@ -56,6 +59,7 @@ class Digest:
     _rules: RulesReader = field(default_factory=RulesReader)
     _findings: FindingsReader = field(default_factory=FindingsReader)
     names: Names = field(default_factory=Names)
+    _before_short: dict[int, str] = field(default_factory=dict[int, str])
     _quiet: list[tuple[int, BaseMessage]] = field(default_factory=list[tuple[int, BaseMessage]])
     _before: BaseMessage | None = None
 
@@ -94,6 +98,8 @@ class Digest:
             question = _question(self._before) if len(text) <= _SHORT_REPLY else ""
             known = self._requests.setdefault((text, question), Request([], text, question))
             known.seqs.append(seq)
+            if len(text) <= _TAKES_MEANING and isinstance(self._before, AIMessage):
+                self._before_short[seq] = readable_text(self._before)[-_TAIL:]
 
     def requests(self, covered: Container[int] | None) -> list[Request]:
         """Return what the user said, in order, the same words once."""
@@ -111,6 +117,20 @@ class Digest:
         for answer in self._answers.found.values():
             said |= {seq: f"{said.get(seq, '')} {answer.text}" for seq in answer.seqs}
         return said
+
+    def heard(self) -> list[Heard]:
+        """Return the user's words in order, each with the end of what they answer."""
+        typed = [
+            Heard(seq, request.text, self._before_short.get(seq, ""))
+            for request in self._requests.values()
+            for seq in request.seqs
+        ]
+        told = [
+            Heard(seq, of.text.removeprefix(f"{question} - answered: "), question)
+            for question, of in self._answers.found.items()
+            for seq in of.seqs
+        ]
+        return sorted([*typed, *told], key=lambda heard: heard.seq)
 
     def answers(self, covered: Container[int] | None) -> list[Finding]:
         """Return what the user answered to a tool's questions."""

@@ -9,9 +9,10 @@ occurred. The checks are for precision: what is merely said in other words passe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from langledger.compaction.consent import Heard, Said, claims_in, was_given
 from langledger.compaction.sentences import split_sentences
 
 __all__ = ["Grounds"]
@@ -29,41 +30,8 @@ _QUOTES = (
         r"[^。\n“「\"]{0,20}?[“「\"]([^”」\"\n]{2,800})[”」\"]"
     ),
 )
-_CONSENT = re.compile(
-    r"\busers?\b[^.\n]{0,50}?\b(?:(?:pre-?)?approved|consented|authori[sz]ed|confirmed|agreed"
-    r"|permitted|allowed|signed off|green-?lit|okayed"
-    r"|(?:gave|granted|given)\b[^.\n]{0,20}?\b(?:permission|consent|approval|go-ahead))\b"
-    r"|\b(?:approved|authori[sz]ed|confirmed|permitted|allowed) by the user\b"
-    r"|\bwith (?:the user's|user) (?:approval|permission|consent)\b"
-    r"|用户(?:[^。\n不未没]{0,12})(?:同意|批准|确认|授权|允许|许可)|(?:经|获|得到)用户(?:同意|批准|确认|授权)",
-    re.IGNORECASE,
-)
-_NO_CONSENT = re.compile(
-    r"\b(?:not|never|without|until|unless|whether|if|before|pending|awaiting|should|must|may"
-    r"|n't|asked for|asked to)\b|n't\b|不|未|没|是否|等待",
-    re.IGNORECASE,
-)
-# What is quoted, or a value or path, is data the user handed on: {"ok": true} agrees to nothing.
-_AFFIRMS = re.compile(
-    r"(?<!not )(?<!n't )(?<!never )(?<![\"'`=/_.-])"
-    r"\b(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go ahead|approv\w*"
-    r"|confirm\w*|agreed?|do it|do that"
-    r"|please do|proceed|fine|allow\w*|permi\w+|lgtm|sounds good|looks good|go for it|correct|right"
-    r"|exactly|perfect|continue|great|good|y|authori[sz]\w*|accept\w*)\b"
-    r"|(?<![不没未别])(?:同意|可以|好|行|批准|确认|授权|允许|没问题|继续|对|是的|嗯)",
-    re.IGNORECASE,
-)
-_CLAUSE = re.compile(r"[.!?;,]\s|[。！？；，]")
-_FORBIDS = re.compile(r"\b(?:not|never|no|without)\b|n't\b|不|别|禁止|勿")
 _REF = re.compile(r"#(\d{1,18})")
 _ELLIPSIS = re.compile(r"\s*(?:…|\.{3}|\[(?:…|\.{3})\])\s*")
-_WORD = re.compile(r"[a-z0-9_]{4,}|[一-鿿]{2}")
-_COMMON = frozenset(
-    {"user", "users", "approved", "confirmed", "agreed", "allowed", "authorized", "authorised"}
-    | {"that", "this", "with", "from", "they", "then", "were", "have", "been", "also", "permission"}
-    | {"consented", "permitted", "gave", "given", "would", "should", "will"}
-    | {"用户", "同意", "批准", "确认", "授权", "允许", "许可"}
-)
 _FILE = re.compile(
     r"(?<![\w/.@:*{-])((?:(?<![^\s\"'`(\[一-鿿，：、])/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*"
     r"\.(?:py|pyi|tsx?|jsx?|mjs|go|rs|java|kt|swift|c|h|cc|cpp|hpp|cs|rb|php|sql|md|rst|json|ya?ml|toml|sh|css|scss|html|vue|svelte|txt|cfg|ini"
@@ -87,24 +55,29 @@ class Grounds:
     Attributes:
         source: All that its writer was shown.
         said: What the user said, by entry; answers to a tool's questions included.
+        heard: The same in order, each with what it answered; empty: answers are not known.
     """
 
     source: str
     said: Mapping[int, str]
+    heard: Sequence[Heard] = ()
     _source: str = field(init=False, repr=False)
     _said: Mapping[int, str] = field(init=False, repr=False)
+    _heard: Sequence[Heard] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_source", self.source.lower())
         said = {seq: _plain(text) for seq, text in self.said.items()}
         object.__setattr__(self, "_said", said)
+        heard = self.heard or [Heard(seq, text) for seq, text in sorted(self.said.items())]
+        object.__setattr__(self, "_heard", heard)
 
     def problem(self, text: str) -> str | None:
         """Say what a summary claims without grounds; None where there is nothing."""
         quote = next((q for q in _user_quotes(text) if not self._was_said(q)), None)
         if quote is not None:
             return f'the user never said "{quote[:80]}"'
-        consent = next((s for s in _consents(text) if not self._was_given(s)), None)
+        consent = self._not_given(text)
         if consent is not None:
             return f"no message of the user bears out: {consent[:120]}"
         name = next((n for n in _names(text) if not self._occurs(n)), None)
@@ -114,16 +87,21 @@ class Grounds:
         parts = [part for part in map(_plain, _ELLIPSIS.split(quote)) if _says_much(part)]
         return all(any(part in said for said in self._said.values()) for part in parts)
 
-    def _was_given(self, claim: str) -> bool:
-        """Whether a message of the user agrees, or asks for the same."""
-        cited = {int(number) for number in _REF.findall(claim)}
-        if cited and not cited & self._said.keys():
-            return False
-        asked = cited & self._said.keys() or self._said.keys()
-        about = _content(claim)
-        return any(
-            _AFFIRMS.search(self._said[seq]) or _asks_for(self._said[seq], about) for seq in asked
-        )
+    def _not_given(self, text: str) -> str | None:
+        """Return the first sentence with a consent that no message of the user bears out.
+
+        Where it cites messages, one of them has to.
+        """
+        told = [(s, claims) for s in _sentences(text) if (claims := list(claims_in(s)))]
+        said = [Said.of(heard) for heard in self._heard] if told else []
+        seqs = {message.seq for message in said}
+        for sentence, claims in told:
+            cited = {int(number) for number in _REF.findall(sentence)}
+            if (cited and not cited & seqs) or not all(
+                was_given(claim, said, cited & seqs) for claim in claims
+            ):
+                return sentence
+        return None
 
     def _occurs(self, name: str) -> bool:
         low = name.lower().rstrip("().,:;")
@@ -146,24 +124,15 @@ def _says_much(part: str) -> bool:
     return len(part.split()) >= 3 or sum("一" <= char <= "鿿" for char in part) >= 5
 
 
-def _asks_for(said: str, about: set[str]) -> bool:
-    """Whether a clause is about something without forbidding it."""
-    clauses = _CLAUSE.split(said)
-    return any(about & _content(clause) and not _FORBIDS.search(clause) for clause in clauses)
-
-
 def _user_quotes(text: str) -> Iterator[str]:
     straight = text.replace("’", "'")
     for pattern in _QUOTES:
         yield from (match[1] for match in pattern.finditer(straight))
 
 
-def _consents(text: str) -> Iterator[str]:
+def _sentences(text: str) -> Iterator[str]:
     for line in text.replace("’", "'").splitlines():
-        for sentence in _with_refs(split_sentences(line)):
-            claim = _CONSENT.search(sentence)
-            if claim and not _NO_CONSENT.search(sentence[: claim.end()]):
-                yield sentence.strip(" -*")
+        yield from (s.strip(" -*") for s in _with_refs(split_sentences(line)))
 
 
 def _with_refs(sentences: Iterable[str]) -> Iterator[str]:
@@ -180,10 +149,6 @@ def _with_refs(sentences: Iterable[str]) -> Iterator[str]:
         held = sentence
     if held:
         yield held
-
-
-def _content(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower())) - _COMMON
 
 
 def _names(text: str) -> Iterator[str]:

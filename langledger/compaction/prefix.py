@@ -13,6 +13,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from langledger.compaction.consent import Heard
 from langledger.compaction.grounds import Grounds
 from langledger.compaction.sentences import clip, one_line
 from langledger.compaction.summary_model import TOO_LATE, is_timeout
@@ -59,6 +60,7 @@ class Wanted:
         max_tokens: Its size.
         refs: The entries it may cite.
         said: What the user said, by entry.
+        heard: The same, each with what it answered.
         thread_id: The thread.
     """
 
@@ -67,6 +69,7 @@ class Wanted:
     max_tokens: int
     refs: set[int]
     said: dict[int, str]
+    heard: Sequence[Heard]
     thread_id: str
 
 
@@ -79,7 +82,8 @@ def account_on_prefix(
         [_OPENING, wanted.prompt.replace("{messages}", "(above)"), _index(wanted.covered)]
     )
     system = [prefix.system] if prefix.system is not None else []
-    grounds = Grounds(source=f"{shown}\n{instruction}\n{system}", said=wanted.said)
+    source = f"{shown}\n{instruction}\n{system}"
+    grounds = Grounds(source=source, said=wanted.said, heard=wanted.heard)
     about = own_run("compaction", thread_id=wanted.thread_id)
     reason = None
     for _ in range(2):

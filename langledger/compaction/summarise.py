@@ -174,6 +174,7 @@ def _writer(
         max_output=summariser.max_output or max(sizes.account * 4, 400),
         refs={*material.covered, *digest.said()},
         said=digest.said(),
+        heard=digest.heard(),
         redactor=summariser.redactor,
         asked=asked,
     )
@@ -194,6 +195,7 @@ def _on_prefix(
         max_tokens=limit,
         refs={*material.covered, *digest.said()},
         said=digest.said(),
+        heard=digest.heard(),
         thread_id=material.location.thread_id,
     )
     text = yield from account_on_prefix(prefix, wanted, summariser.redactor, summary.asked)

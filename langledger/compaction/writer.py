@@ -17,6 +17,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from langledger.compaction.consent import Heard
 from langledger.compaction.flights import shared
 from langledger.compaction.grounds import Grounds
 from langledger.compaction.host import model_name
@@ -104,6 +105,7 @@ class Writer:
         max_output: The most tokens of an answer; twice as many after one that was cut off.
         refs: The entries that an account may cite.
         said: What the user said, by entry.
+        heard: The same, each with what it answered.
         redactor: Takes secrets out of answers.
         asked: Counts the calls, and says until when they are made.
     """
@@ -116,6 +118,7 @@ class Writer:
     max_output: int
     refs: set[int]
     said: Mapping[int, str]
+    heard: Sequence[Heard]
     redactor: Redactor
     asked: Asked
 
@@ -194,7 +197,7 @@ class Writer:
     def _tried(self, piece: str, record: str) -> Operation[str | None]:
         """Return the first of two answers that can be used, or None; after a timeout none."""
         body, reason = self._body(piece, record), None
-        grounds = Grounds(source=f"{body}\n{self.prompt}", said=self.said)
+        grounds = Grounds(source=f"{body}\n{self.prompt}", said=self.said, heard=self.heard)
         for _ in range(2):
             room = 2 if reason is not None and _NO_ROOM.match(reason) else 1
             model = for_summaries(self.model, max_output=self.max_output * room)
