@@ -98,6 +98,16 @@ async def test_it_is_used_by_keys(ledger: Ledger, work: str, opened: Open) -> No
         await page.wait_for_url("**/view")
         await page.keyboard.press("[")
         await page.wait_for_url("**/view?answer=*")
+        await page.keyboard.press("]")  # the last call; what follows is the next one
+        await page.wait_for_url("**/view")
+        await page.keyboard.press("/")
+        await page.wait_for_url("**/recall#search")
+        await expect(page.get_by_label("Ask recall")).to_be_focused()
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("5")
+        await page.wait_for_url("**/state")
+        await page.keyboard.press("j")
+        await expect(page.locator(".record a.itself").first).to_be_focused()
         await page.keyboard.press("?")
         await expect(page.get_by_role("dialog")).to_be_visible()
         await page.keyboard.press("Escape")
@@ -153,7 +163,16 @@ async def test_nothing_overflows_a_narrow_screen(
     code.index(processes=0)
     tree = f"/code/{code.keys['repository']}/{code.keys['worktree']}"
     ledger.append(hostile.messages(), thread_id="hostile")
-    paths = ["/", "/health", work + "/compactions/2", "/code"]
+    ledger.append([HumanMessage(f"please read {'x' * 300}")], thread_id="n" * 200)
+    words = at("n" * 200)
+    paths = [
+        "/",
+        "/health",
+        words + "/recall?q=read",
+        words + "/entries/1",
+        work + "/compactions/2",
+        "/code",
+    ]
     paths += [tree + path for path in ("/", "/?q=key", "/definition?path=store.py&number=1")]
     paths += [thread + path for thread in (work, at("hostile")) for path in PAGES]
     async with opened(viewport={"width": 360, "height": 740}) as page:

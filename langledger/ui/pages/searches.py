@@ -119,7 +119,7 @@ def memory(
 def _asked_for(why: str) -> tuple[int | None, str]:
     """Return the entry that was typed, and what is wrong with it."""
     try:
-        return whole(why, "The entry"), ""
+        return whole(why, "“why not entry”"), ""
     except HTTPException as error:
         return None, error.detail
 
