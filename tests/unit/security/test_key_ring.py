@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import pickle
-from base64 import b64encode
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +14,7 @@ from langledger.encryption.vault import MARK
 from langledger.errors import ConfigurationError, EncryptionError, LangLedgerError
 
 # The same in every process that collects these tests: they stand in names of some.
-KEY, OTHER = (b64encode(bytes(range(n, n + 32))).decode() for n in (1, 2))
+KEY, OTHER = (base64.b64encode(bytes(range(n, n + 32))).decode() for n in (1, 2))
 SECRET = b"s" * 32
 
 
