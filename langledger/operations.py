@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeAlias, TypeV
 from psycopg.sql import Composed
 
 from langledger.telemetry import model_call
+from langledger.thinking import without_thinking
 
 if TYPE_CHECKING:  # importing LangChain takes longer than most commands
     from langchain_core.language_models import BaseChatModel
@@ -132,13 +133,13 @@ def complete(
     *,
     timeout: float | None = None,
 ) -> Operation[AIMessage]:
-    """Ask a chat model and return its answer.
+    """Ask a chat model and return its answer, without thinking that stands before it.
 
     Raises:
         TimeoutError: It took longer than ``timeout`` seconds.
     """
-    answer: AIMessage = yield Complete(model, messages, config, timeout)
-    return answer
+    answer: Any = yield Complete(model, messages, config, timeout)
+    return without_thinking(answer)
 
 
 def own_run(purpose: str, *, thread_id: str) -> RunnableConfig:
