@@ -24,10 +24,14 @@ _SAID = re.compile(
     r"|request_too_large|string_above_max_length"
     r"|maximum (?:context|prompt|model) length|longer than the (?:maximum model|model'?s context)"
     r"|exceeds? (?:the |this |its )?(?:model'?s? |maximum |available )*context"
-    r"|(?:input|prompt|request|conversation) (?:is|was) too (?:long|large) "
-    r"|(?:input|prompt|request) is too (?:long|large)\b"
-    r"|(?:input|prompt) token count\b.*exceeds|too many (?:total )?input tokens"
-    r"|number of input tokens (?:\d+ )?(?:cannot )?exceed"
+    r"|(?<!path )(?<!name )(?<!file )(?:input|prompt|request|conversation) (?:is|was)"
+    r" too (?:long|large) "
+    r"|(?<!path )(?<!name )(?<!file )(?:input|prompt|request) is too (?:long|large)\b"
+    r"|(?:input|prompt) token count\b.*(?:exceeds|only supports up to)"
+    r"|too many (?:total )?input tokens"
+    r"|number of input tokens (?:\d+ )?(?:cannot )?exceed|input tokens exceeded"
+    r"|model'?s? context (?:length|window) is (?:only )?\d"
+    r"|n_keep: ?\d+ ?>= ?n_ctx|requested token count exceeds"
     r"|inputs?.? must have less than \d+ tokens|context (?:the )?overflows"
     r"|input length and .?max_tokens.? exceed|exceed(?:s|ed)? (?:the )?context (?:limit|window)"
     r"|context window exceeds|inputs?.? tokens \+ .?max_new_tokens.? must be"
@@ -49,7 +53,10 @@ _NUMBER = r"(\d[\d,_]*)"
 _LIMITS = [
     re.compile(text.replace("N", _NUMBER))
     for text in (
-        r"(?:context|prompt|model) length(?: is| of|:) (?:only )?N",
+        r"(?:context|prompt|model) (?:length|window)(?: is| of|:) (?:only )?N",
+        r"only supports up to N",
+        r"n_ctx: N",
+        r"exceeds the maximum N",
         r"> N maximum",
         r"tokens allowed \(?N",
         r"context (?:size|length) \(N",
@@ -71,7 +78,9 @@ _REQUESTED = [
     for text in (
         r"(?:requested|resulted in|contains|request has|given:?) (?:about )?N(?: input)? tokens",
         r"too long: N",
-        r"(?:input|prompt) token count(?: of|:)? \(?N",
+        r"(?:input|prompt) token count(?: of| is|:)? \(?N",
+        r"n_keep: ?N",
+        r"prompt has N tokens",
         r"(?:request|input|prompt) \((?:length )?N",
         r"n_prompt_tokens['\"]?: ?N",
         r"\(requested: N\)",
@@ -89,6 +98,9 @@ _SHARED = [
         r"ASKED \+ OUTPUT > WINDOW",
         r"OUTPUT > WINDOW - ASKED",
         r"must be <= WINDOW\b.{1,3}given: ASKED .inputs. tokens and OUTPUT\b",
+        r"passed ASKED input tokens and requested OUTPUT .{1,80}?length is (?:only )?WINDOW tokens",
+        r"length of WINDOW tokens.{1,40}total of \d+ tokens: ASKED tokens \D+OUTPUT tokens for",
+        r"length is WINDOW tokens.{1,40}about TOTAL tokens \(ASKED of [^)]+?, OUTPUT in the",
         r"length is WINDOW tokens.{1,40}requested \D{0,6}TOTAL [^)]+? OUTPUT \w+ the (?:comp|out)",
     )
 ]

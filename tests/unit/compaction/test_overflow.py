@@ -236,6 +236,56 @@ REFUSALS = {
         StatusError("The prompt is too long: 140000, model maximum context length: 131071", 400),
         Overflow(131_071, 140_000, 131_071),
     ),
+    "vertex": (
+        StatusError(
+            "Unable to submit request because the input token count is 1234567 but model only "
+            "supports up to 1048576. Reduce the input token count and try again.",
+            400,
+        ),
+        Overflow(1_048_576, 1_234_567, 1_048_576),
+    ),
+    "vllm, input and output": (
+        StatusError(
+            "You passed 32769 input tokens and requested 4096 output tokens. However, the model's "
+            "context length is only 32768 tokens, resulting in a maximum input length of 28672 "
+            "tokens. Please reduce the length of the input prompt.",
+            400,
+        ),
+        Overflow(28_672, 32_769, 32_768),
+    ),
+    "sglang, total": (
+        StatusError(
+            "Requested token count exceeds the model's maximum context length of 32768 tokens. You "
+            "requested a total of 40000 tokens: 36000 tokens from the input messages and 4000 "
+            "tokens for the completion.",
+            400,
+        ),
+        Overflow(28_768, 36_000, 32_768),
+    ),
+    "openrouter": (
+        StatusError(
+            "This endpoint's maximum context length is 131072 tokens. However, you requested about "
+            "150000 tokens (140000 of text input, 10000 in the output). Please reduce the length "
+            "of either one.",
+            400,
+        ),
+        Overflow(121_072, 140_000, 131_072),
+    ),
+    "bedrock nova": (
+        ClientError(
+            "The model returned the following errors: Input Tokens Exceeded: Number of input "
+            "tokens exceeds maximum length. Please update the input to try again.",
+            400,
+        ),
+        Overflow(),
+    ),
+    "lm studio, kept": (
+        ValueError(
+            "The number of tokens to keep from the initial prompt is greater than the context "
+            "length (n_keep: 9000>= n_ctx: 8192)"
+        ),
+        Overflow(8192, 9000, 8192),
+    ),
     "langchain, typed": (ContextOverflowError("whatever it says"), Overflow()),
 }  # fmt: skip
 
@@ -271,6 +321,12 @@ def test_so_is_one_that_another_error_wraps(name: str) -> None:
         ValueError("unknown parameter 'context_length' of the tool"),
         ValueError("the image is too large: 9000 pixels"),
         ValueError("file name too long"),
+        StatusError("File path input is too long", 400),
+        StatusError("The file name input is too long (max 255)", 400),
+        StatusError("Tool description is too long; maximum 1024", 400),
+        StatusError("messages.5.content.0: image exceeds 5 MB maximum: 6000000 > 5242880", 400),
+        StatusError("Prompt tokens limit exceeded: 40000 > 32000; add credits", 402),
+        StatusError("this model only supports up to 128 tools", 400),
         ValueError("文件名超过了最大长度"),
         StatusError("max_tokens: 99999 > 8192, the maximum number of output tokens", 400),
         StatusError("messages: must have less than 100 items. Given: 120", 400),
