@@ -83,7 +83,7 @@ def summarise_digest(
     left = max_tokens - sum(count + 1 for count in count_texts(asked)) - sum(_costs(told))
     rules = _fitting(digest.rules(covered), min(int(max_tokens * _RULE_SHARE), left))
     chosen = _choose(findings, costs, left - sum(_costs(rules)))
-    others = _one_line_a_run([findings[i] for i in chosen])
+    others = _one_line_a_run([findings[i] for i in sorted(chosen)])
     others.sort(key=lambda of: (of.section, of.seqs[-1]))
     droppable = [*sorted(others, key=lambda of: of.score), *reversed(rules), *told]
     return _join(asked, [*told, *rules, *others], droppable, max_tokens)
@@ -257,7 +257,8 @@ def _choose(findings: list[Finding], costs: list[int], room: int) -> list[int]:
 def _one_line_a_run(findings: Iterable[Finding]) -> list[Finding]:
     """Tell what one run of a command said in one line, so that one failure is not told as three."""
     runs: dict[tuple[object, ...], list[Finding]] = {}
-    for of in sorted(findings, key=lambda of: (of.section, of.seqs, of.text)):
+    # Findings come in the order they were said in; those of one message keep it.
+    for of in sorted(findings, key=lambda of: (of.section, of.seqs)):
         runs.setdefault((of.label, *of.seqs) if of.run else (id(of),), []).append(of)
     return [
         said[0]

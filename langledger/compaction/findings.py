@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from langledger.compaction.found import LONGEST, SPEAKS_FOR_USER, Finding, Found, Section
 from langledger.compaction.outcomes import Call, calls_of, read_calls, read_result
-from langledger.compaction.sentences import clip, sentences
+from langledger.compaction.sentences import clip, sentences, without_number
 from langledger.compaction.transcript import is_request, readable_text, reasoning_text
 from langledger.compaction.worth import OPEN, gives_reason, is_narration, verdict, worth
 
@@ -61,27 +61,32 @@ def _closes(message: AIMessage, following: BaseMessage | None) -> bool:
 
 
 def _read_assistant(found: Found, seq: int, message: AIMessage, *, closes: bool) -> None:
-    said = [s for s in _sentences(readable_text(message)) if not SPEAKS_FOR_USER.search(s)]
+    said = [
+        s
+        for s in _sentences(readable_text(message))
+        if not SPEAKS_FOR_USER.search(without_number(s))
+    ]
     edges = {*said[:2], *said[-3:]} if closes else set[str]()
     bonus = 2.0 * closes
     spare = 0
     for sentence in said:
-        score = worth(sentence)
+        score = worth(without_number(sentence))
         if score >= 1.0 or (sentence in edges and score >= 0.7):
             _report(found, seq, sentence, score + bonus, late=1.0)
         elif spare < _MOST_SPARE and (value := _spare_worth(sentence, score)) > 0.0:
             _report(found, seq, sentence, min(0.2 + value / 10 + bonus / 8, 0.8), late=0.1)
             spare += 1
     for sentence in _sentences(reasoning_text(message)):
-        score = worth(sentence) - 1.0
+        score = worth(without_number(sentence)) - 1.0
         if score >= 2.0 and gives_reason(sentence) and not SPEAKS_FOR_USER.search(sentence):
             found.add(Finding(Section.WORK, [seq], "The assistant reasoned", sentence, score))
 
 
 def _report(found: Found, seq: int, sentence: str, score: float, *, late: float) -> None:
     section = Section.OPEN if OPEN.search(sentence) else Section.WORK
-    judged, good = verdict(sentence)
-    label = "The assistant announced" if is_narration(sentence) else "The assistant reported"
+    said = without_number(sentence)
+    judged, good = verdict(said)
+    label = "The assistant announced" if is_narration(said) else "The assistant reported"
     found.add(
         Finding(section, [seq], label, sentence, score, good=good, late=late),
         key=f"verdict: {judged}" if judged else "",
@@ -90,8 +95,8 @@ def _report(found: Found, seq: int, sentence: str, score: float, *, late: float)
 
 def _spare_worth(sentence: str, score: float) -> float:
     """What a sentence that says little, or what comes next, is still worth where room is left."""
-    return score + 1.5 if is_narration(sentence) else score
+    return score + 1.5 if is_narration(without_number(sentence)) else score
 
 
 def _sentences(text: str) -> list[str]:
-    return [clip(sentence, LONGEST) for sentence in sentences(text)]
+    return [clip(sentence, LONGEST) for sentence in sentences(text, numbered=True)]

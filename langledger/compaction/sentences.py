@@ -15,6 +15,7 @@ __all__ = [
     "sentences",
     "signature",
     "split_sentences",
+    "without_number",
     "words",
 ]
 
@@ -28,6 +29,7 @@ _END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[\"'`(\[*A-Z0-9\u00c0-\u024f\u0370-\uffff])"
     r"|(?<=[。！？；])\s*"
 )
+_STEP = re.compile(r"\s*(\d{1,2}[.)])\s+")
 _WORD = re.compile(r"[^\W_]+(?:['_.-][^\W_]+)*|[一-鿿]")
 _VARYING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+")
 _NOISE = re.compile(
@@ -65,8 +67,12 @@ def is_noise(line: str) -> bool:
     return _NOISE.search(line[:400]) is not None
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text: str, *, numbered: bool = False) -> list[str]:
     """Split prose, English or Chinese, into sentences; code blocks, tables and bullets go.
+
+    Args:
+        text: The prose.
+        numbered: Whether the steps of a list keep their numbers.
 
     Returns:
         Sentences in one line each.
@@ -77,8 +83,16 @@ def sentences(text: str) -> list[str]:
         if line.lstrip().startswith("|"):
             continue
         parts = split_sentences(without_emphasis(_BULLET.sub("", line)))
+        step = _STEP.match(line) if numbered and parts else None
+        if step:
+            parts[0] = f"{step[1]} {parts[0]}"
         found += [part for part in map(one_line, parts) if part and not is_noise(part)]
     return found
+
+
+def without_number(sentence: str) -> str:
+    """Return a step of a list without its number."""
+    return _STEP.sub("", sentence, count=1) if _STEP.match(sentence) else sentence
 
 
 def split_sentences(line: str) -> list[str]:

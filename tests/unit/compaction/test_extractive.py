@@ -394,3 +394,20 @@ def test_one_failure_is_one_line_that_names_the_test():
     assert len(told) == 1
     assert "1 failed in 0.12s" in told[0]
     assert "FAILED tests/test_a.py::test_x" in told[0]
+
+
+def test_the_steps_of_a_procedure_keep_their_order_and_numbers():
+    steps = [
+        "Stop the worker because `jobs.lock` is held; it was found in use.",
+        "Dump the table `orders_2024` with pg_dump, which was verified to work.",
+        "Run migration 0042, which fixed the missing index on `orders.user_id`.",
+        "Check that 128 rows were migrated, as the issue is a lost row.",
+        "Bring the worker back; the root cause was the lock.",
+    ]
+    listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    told = extract_summary(
+        [(1, HumanMessage("How is it done?")), (2, AIMessage(f"It is done so:\n\n{listed}"))],
+        max_tokens=900,
+    )
+    found = [told.index(f"{number}. {step[:20]}") for number, step in enumerate(steps, 1)]
+    assert found == sorted(found)
