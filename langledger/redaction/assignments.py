@@ -19,6 +19,7 @@ _STRONG = (
 _WEAK = (
     *("key", "secret", "token", "credential"),
     *("密钥", "密鑰", "秘钥", "秘鑰", "祕鑰", "金钥", "金鑰", "令牌", "权杖", "權杖"),
+    *("私钥", "私鑰", "凭证", "憑證", "凭据", "憑據", "授权码", "授權碼"),
 )
 NAMES = (*_STRONG, *_WEAK)
 """What the name of a secret has in it, in lower case."""
@@ -26,11 +27,15 @@ NAMES = (*_STRONG, *_WEAK)
 # differs between languages: “English”, „German“, »Danish«.
 _OPEN = "“”„‘’‚«»‹›「『【＂＇"
 _CLOSE = "”“‘’»«›‹」』】＂＇"
+_CHINESE = "一-鿿"
+_BECOMES = "改成|改为|改為|设成|设为|設為|设置为|更新为|更新成|重置为|重置成|换成|就是|还是"
 _NAMED = re.compile(
     rf"(?:(?P<strong>{'|'.join(_STRONG)})|(?P<weak>{'|'.join(_WEAK)})s?)"
     r"(?:[_-]?(?:base|prod|dev|test|staging|value|old|new|\d{1,3}))?"
+    r"(?: (?:for|of|on) (?:the )?[\w.@/-]{1,40}(?: [\w.@/-]{1,40})?(?=\s{0,2}[:=]| is\b))?"
     rf"(?P<named>\\{{0,3}}[\"'`\]){_CLOSE}]{{1,2}})?\s{{0,4}}"
-    r"(?P<sign>:=|=>|={1,3}|!==?|[:：＝]|[是为為]|\bis\b|\bwas\b|>|(?<=\s)"
+    r"(?P<sign>:=|=>|={1,3}|!==?|[:：＝]|[是为為]|\bis\b|\bwas\b|>"
+    rf"|(?:已|被)?(?:{_BECOMES})了?|[(（]|(?<=[{_CHINESE}])(?=[A-Z0-9])|(?<=\s)"
     rf"|(?=[{_OPEN}]))\s{{0,4}}"
     rf"(?:(?:\\{{0,3}}(?P<quote>[\"'`])|(?P<open>[{_OPEN}])[ \u00a0\u202f]?)"
     r"(?P<quoted>(?(quote)[^\"'`\s\\]{4,400}(?=\\{0,3}(?P=quote))"
@@ -66,8 +71,10 @@ def _accepts(match: re.Match[str]) -> bool:
     if is_template(value) or _PATH.search(value) or _HASH.search(value):
         return False
     before = _before(match)
-    if not match["sign"] and not (_FLAG.search(before) or _stands_quoted(match, value)):
-        return False
+    if _is_apart(match):
+        stands = _FLAG.search(before) or _stands_quoted(match, value) or _follows(match, value)
+        if not stands:
+            return False
     if match["quoted"] is None and _is_code(match, value):
         return False
     if match["strong"]:
@@ -85,6 +92,31 @@ def _stands_quoted(match: re.Match[str], value: str) -> bool:
     if match["open"] is None or match["named"]:
         return False
     return len(value) >= 6 and (value.isalnum() or not _WORDS_AND_NUMBERS.match(value))
+
+
+def _is_apart(match: re.Match[str]) -> bool:
+    """Whether no sign says that what follows the name is its value."""
+    sign = match["sign"]
+    return (
+        not sign or sign in "(（" or re.fullmatch(rf"(?:已|被)?(?:{_BECOMES})了?", sign) is not None
+    )
+
+
+def _follows(match: re.Match[str], value: str) -> bool:
+    """Whether it follows a Chinese name and is no word: 密码 x, 密码x, 密码(x), 密码改成了x."""
+    name = match["strong"] or match["weak"]
+    return not name.isascii() and match["quoted"] is None and _looks_made(value)
+
+
+def _looks_made(value: str) -> bool:
+    """Whether a value is a made one: letters and digits, mixed as no name of a thing is."""
+    digits = any(c.isdigit() for c in value)
+    if len(value) < 8 or not digits or _WORDS_AND_NUMBERS.match(value):
+        return False
+    if any(c in "/=()" for c in value) or not any(c.isalpha() for c in value):
+        return False
+    changes = len(re.findall(r"\d(?=[A-Za-z])", value))
+    return changes >= 2 or any(c in "!#%&*+?@^~" for c in value)
 
 
 def _before(match: re.Match[str]) -> str:
