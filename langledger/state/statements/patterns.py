@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from langledger.state.records import Statement
+from langledger.state.statements.clauses import clauses
 from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.likeness import about, features, lifts
 from langledger.state.statements.lists import listed
@@ -96,7 +97,7 @@ def user_statements(text: str, source: int) -> list[Said]:
     """
     found: list[Said] = []
     own = own_words(text)
-    for index, sentence in enumerate(sentences(own)):
+    for index, sentence in enumerate(_said_apart(own)):
         last = found[-1] if found else None
         if isinstance(last, Noted) and last.index == index - 1 and _GOES_ON.match(sentence):
             whole = one_line(f"{last.what} {sentence}", MAX_WHAT)
@@ -106,6 +107,11 @@ def user_statements(text: str, source: int) -> list[Said]:
         if said is not None:
             found.append(said)
     return _with_lists(found, own, source)[:MOST_OF_MESSAGE]
+
+
+def _said_apart(own: str) -> list[str]:
+    """Return a user's sentences; orders within a Chinese one are sentences of their own."""
+    return [part for sentence in sentences(own) for part in clauses(sentence)]
 
 
 def _with_lists(found: list[Said], own: str, source: int) -> list[Said]:
@@ -127,7 +133,7 @@ def taken_back(text: str, source: int, held: Iterable[Statement]) -> Iterator[Cl
         for known in held
         if known.status == "active" and features(known.what).negative
     ]
-    for index, sentence in enumerate(sentences(own_words(text)) if bans else ()):
+    for index, sentence in enumerate(_said_apart(own_words(text)) if bans else ()):
         grammar = grammar_of(sentence)
         ordered, anew = grammar.ordered(sentence)
         allowed = grammar.allowed(sentence)

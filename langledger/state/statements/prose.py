@@ -7,6 +7,7 @@ import re
 from langchain_core.messages import BaseMessage
 
 from langledger.entries.at_hand import is_user_run
+from langledger.state.statements.pages import without_navigation
 from langledger.state.text import message_text, one_line, without_emphasis
 
 __all__ = [
@@ -83,10 +84,11 @@ def user_text(message: BaseMessage) -> str:
 
 
 def own_words(text: str) -> str:
-    """Return what a user wrote without the page that was pasted behind it.
+    """Return what a user wrote without the page that was pasted behind it, or its navigation.
 
     A page that the words before it hand over, as in "do the following:", is the user's too.
     """
+    text = without_navigation(text)
     page = _PAGE.search(text)
     if page is None:
         return text

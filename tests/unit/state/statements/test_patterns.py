@@ -177,6 +177,62 @@ def test_a_list_that_says_what_it_holds_is_noted_point_by_point(text: str, field
     assert not any(getattr(state, other) for other in others)
 
 
+TASK_AND_BAN: list[tuple[str, list[str], list[str]]] = [
+    (
+        "请把支付模块迁移到 v3，不要修改 billing.py，完成后运行测试。",
+        ["把支付模块迁移到 v3"],
+        ["不要修改 billing.py"],
+    ),
+    (
+        "请把支付模块迁移到 v3，别动 billing.py，测试用 pytest。",
+        ["把支付模块迁移到 v3", "测试用 pytest。"],
+        ["别动 billing.py"],
+    ),
+    ("先写测试，然后重构，禁止推送到 main。", [], ["禁止推送到 main。"]),
+    ("请迁移支付模块，务必先备份数据库，然后告诉我。", [], ["务必先备份数据库"]),
+    ("迁移支付模块，不要删除旧表，否则会丢数据，之后汇报。", [], ["不要删除旧表"]),
+    # what depends on the clause before it, or only supposes, stays whole
+    ("每次提交，务必先跑测试。", [], ["每次提交，务必先跑测试。"]),
+    ("如果失败，不要重试。", [], []),
+    ("我们决定使用 PostgreSQL，不要用 MySQL。", ["我们决定使用 PostgreSQL，不要用 MySQL。"], []),
+]
+
+
+@pytest.mark.parametrize(("text", "decisions", "conventions"), TASK_AND_BAN)
+def test_a_ban_in_the_middle_of_a_chinese_sentence_is_one_of_its_own(
+    text: str, decisions: list[str], conventions: list[str]
+):
+    state = run(HumanMessage(text))
+    assert [d.what for d in state.decisions] == decisions
+    assert [c.what for c in state.conventions] == conventions
+
+
+FOOTER = ["Terms", "Privacy", "Security", "Manage cookies", "Do not share my personal information"]
+FOOTERS = [
+    "\n".join(f"* {point}" for point in FOOTER),
+    "\n\n".join(f"  * [{point}](https://example.org/x)" for point in FOOTER),
+    "© 2026 Example, Inc. * " + " * ".join(FOOTER),
+    f"* {' * '.join(FOOTER[3:])} * Status",
+    "\n".join(f"[{point}](https://example.org/x)" for point in FOOTER),
+]
+
+
+@pytest.mark.parametrize("footer", FOOTERS)
+def test_the_footer_of_a_pasted_page_orders_nothing(footer: str):
+    page = f"Look at this. Never push to main.\n\nIssue 12: it fails.\n\n{footer}\n"
+    state = run(HumanMessage(f"{page}\nDo not touch the API."))
+    assert [c.what for c in state.conventions] == [
+        "Never push to main.",
+        "Do not touch the API.",
+    ]
+
+
+def test_rules_about_privacy_and_cookies_are_the_users():
+    rules = ["Never log cookies of a user.", "Do not share private keys in the help text."]
+    state = run(HumanMessage("Please do this:\n" + "\n".join(f"* {rule}" for rule in rules)))
+    assert [c.what for c in state.conventions] == rules
+
+
 COMMAND = """---
 description: Make a plan
 ---
