@@ -194,7 +194,7 @@ def _object(sentence: str, claim: re.Match[str], after: str) -> Subject:
     end = _ENDS_OBJECT.search(after)
     parts = [after[: end.start()] if end else after, _within(claim[0])]
     parts += reversed(re.split(r"[,;，；。]", sentence[: claim.start()]))
-    parts.append(after)
+    parts += [_ENDS_OBJECT.split(part)[0] for part in re.split(r"[,;，；]", after)[1:]]
     found = (subject_of(_REF.sub(" ", part)) for part in parts)
     return next((subject for subject in found if subject), Subject())
 
