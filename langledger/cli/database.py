@@ -141,7 +141,8 @@ def make_partitions(
     echo(f"{', '.join(found.tables)} are made of {found.partitions} partitions each ({done})")
     asking = [one for one in proof if one.most]
     on_one = sum(one.most == 1 for one in asking)
-    echo(f"{on_one} of {len(asking)} statements on them touch one partition; the others:")
+    others = "; the others:" if on_one < len(asking) else ""
+    echo(f"{on_one} of {len(asking)} statements on them touch one partition{others}")
     for one in asking:
         if one.most > 1:
             echo(f"{one.most:>6}  {one.name}")
