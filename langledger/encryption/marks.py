@@ -29,6 +29,7 @@ __all__ = [
     "Spell",
     "Spelled",
     "contents",
+    "finds_by_hash",
     "keys_of",
     "named",
     "resolved",
@@ -189,6 +190,15 @@ def says_something(params: Mapping[str, Any]) -> bool:
         isinstance(value, Content)
         or (isinstance(value, Later) and value.writes)
         or (isinstance(value, Many) and any(isinstance(member, Content) for member in value))
+        for value in params.values()
+    )
+
+
+def finds_by_hash(params: Mapping[str, Any]) -> bool:
+    """Tell whether parameters hold what is hashed in an encrypted tenant, so that it is found."""
+    return any(
+        isinstance(value, (Named, Spelled, Later))
+        or (isinstance(value, Many) and any(isinstance(one, (Named, Spelled)) for one in value))
         for value in params.values()
     )
 

@@ -104,7 +104,8 @@ class KeyRing:
             raise EncryptionError(
                 f"content of tenant {tenant!r} is encrypted with key {key_id!r}, which is not "
                 f"among the keys given ({', '.join(self._keys)}): add it to "
-                "LANGLEDGER_ENCRYPTION_KEYS, or to encryption="
+                "LANGLEDGER_ENCRYPTION_KEYS, or to encryption=; or the row was changed: restore it "
+                "from a backup"
             )
         derived = _derived(self._keys[key_id], f"langledger content\0{tenant}".encode())
         return TenantKey(_ciphers()(derived[:_LENGTH]), derived[_LENGTH:])

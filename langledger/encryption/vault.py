@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import hmac
+import re
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
@@ -27,6 +28,8 @@ __all__ = ["MARK", "Vault", "no_keys", "opened_bytes", "place_of", "sealed_bytes
 
 MARK = b"\xe7\x4c"
 """Begins a ciphertext; nothing else that is stored does."""
+_HEAD = len(MARK) + 2  # with the place and the length of the key's id, which comes next
+_ID = re.compile(rb"[A-Za-z0-9._-]{1,32}")
 _NONCE = 12
 _NAME = 16
 _SPELLING = 6  # bytes, 8 letters: as long as a word; one in a million words is taken for another
@@ -38,9 +41,16 @@ def place_of(cell: bytes) -> int:
 
 
 def key_of(cell: bytes) -> str:
-    """Return the id of a ciphertext's key."""
-    at = len(MARK) + 1
-    return cell[at + 1 : at + 1 + cell[at]].decode("ascii", "replace")
+    """Return the id of a ciphertext's key.
+
+    Raises:
+        EncryptionError: There is none.
+    """
+    length = cell[_HEAD - 1] if len(cell) >= _HEAD else 0
+    name = cell[_HEAD : _HEAD + length]
+    if len(name) < length or not _ID.fullmatch(name):
+        raise EncryptionError("a ciphertext was changed: restore the row from a backup")
+    return name.decode()
 
 
 def no_keys(cell: bytes) -> EncryptionError:
@@ -117,7 +127,7 @@ def opened_bytes(ring: KeyRing, tenant: str, place: int, keys: Sequence[Any], ce
     from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - an extra
 
     key_id = key_of(cell)
-    at = len(MARK) + 2 + len(key_id)
+    at = _HEAD + len(key_id)
     refusal = EncryptionError(
         f"a ciphertext of tenant {tenant!r} cannot be decrypted: it was changed, or moved from "
         f"another row, thread or tenant, or key {key_id!r} is not the one it was made with: "

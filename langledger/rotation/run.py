@@ -108,12 +108,12 @@ class _Run:
     told: Told
 
     def all(self) -> Rotation:
-        vault = self._vault()
         if self.dry_run:
-            counted = self._pass(vault)
+            counted = self._pass(self._vault())
             return Rotation(self.tenant, self.ring.newest, counted.rewritten, counted.read)
         if self._begin():
             self._forget_derived()
+        vault = self._vault()
         rewritten: Counter[str] = Counter()
         read = changed = 0
         for _ in range(_PASSES):
@@ -130,15 +130,20 @@ class _Run:
         return tuple(row["name"] for row in rows)
 
     def _vault(self) -> Vault:
-        self._rows(Query(_queries["state"], {"tenant": self.tenant}))  # makes the secret
-        row = self._rows(Query(_queries["state"], {"tenant": self.tenant}))[0]
-        secret = opened_bytes(
-            self.ring, self.tenant, SECRET.number, (), cast("bytes", row["sealed"])
-        )
-        return Vault(self.ring, self.tenant, secret, keyed=True)
+        return Vault(self.ring, self.tenant, self._secret(), keyed=True)
+
+    def _secret(self) -> bytes:
+        rows = self._rows(Query(_queries["state"], {"tenant": self.tenant}))
+        if not rows:  # which only a dry run meets: it makes none
+            return b""
+        sealed = cast("bytes", rows[0]["sealed"])
+        return opened_bytes(self.ring, self.tenant, SECRET.number, (), sealed)
 
     def _begin(self) -> bool:
-        """Keep writers out while digests and words in clear are replaced; tell whether they are."""
+        """Keep writers out while digests and words in clear are replaced; tell whether they are.
+
+        As the first statement that changes something, it is what the tenant's secret is made for.
+        """
         params = {"tenant": self.tenant}
         _, rows = self._results(Query(_queries["begin"], params), Query(_queries["state"], params))
         return rows[0]["state"] == "converting"
@@ -154,13 +159,8 @@ class _Run:
         self._rows(Query(_queries["unindex"], {"tenant": self.tenant, "spaces": spaces}))
 
     def _finish(self) -> None:
-        params = {"tenant": self.tenant}
-        row = self._rows(Query(_queries["state"], params))[0]
-        secret = opened_bytes(
-            self.ring, self.tenant, SECRET.number, (), cast("bytes", row["sealed"])
-        )
-        sealed = sealed_bytes(self.ring, self.tenant, SECRET.number, (), secret)
-        self._rows(Query(_queries["finish"], {**params, "sealed": sealed}))
+        sealed = sealed_bytes(self.ring, self.tenant, SECRET.number, (), self._secret())
+        self._rows(Query(_queries["finish"], {"tenant": self.tenant, "sealed": sealed}))
 
     def _pass(self, vault: Vault) -> Rotation:
         rewritten: Counter[str] = Counter()

@@ -81,6 +81,35 @@ def test_an_entry_that_was_changed_or_moved_is_refused(ledger: Ledger, how: str)
     assert ledger.history("b")[0].message.text == "we keep the 0th secret of b"
 
 
+@pytest.mark.parametrize("left", [2, 3, 4, 5, 6])
+def test_an_entry_of_which_little_is_left_is_refused(ledger: Ledger, left: int) -> None:
+    cut = f"UPDATE langledger.entry r SET body = substr(body, 1, {left}) WHERE {of('a', 'r')}"
+    assert change(ledger, cut) > 0
+    with Ledger.from_conn_string(ledger.dsn, tenant=ledger.tenant) as keyless:
+        for one in (ledger, keyless):
+            with pytest.raises(EncryptionError):
+                one.history("a")
+
+
+@pytest.mark.parametrize("at", [3, 4])
+def test_a_key_that_no_ring_can_have_is_a_changed_row(ledger: Ledger, at: int) -> None:
+    sql = f"UPDATE langledger.entry r SET body = set_byte(body, {at}, 255) WHERE {of('a', 'r')}"
+    assert change(ledger, sql) > 0
+    with pytest.raises(EncryptionError, match="was changed: restore the row"):
+        ledger.history("a")
+
+
+def test_a_search_without_keys_is_refused(ledger: Ledger) -> None:
+    assert ledger.recall("secret", thread_id="a")
+    with Ledger.from_conn_string(ledger.dsn, tenant=ledger.tenant) as keyless:
+        for thread in ("a", None):
+            with pytest.raises(EncryptionError, match="no keys were given: set"):
+                keyless.recall("secret", thread_id=thread)
+        others = keyless.for_tenant(f"o-{uuid4()}")
+        others.append([HumanMessage("an open secret")], thread_id="a")
+        assert others.recall("secret", thread_id="a")
+
+
 def test_an_entry_of_another_tenant_is_refused(ledger: Ledger) -> None:
     other = ledger.for_tenant(f"o-{uuid4()}")
     other.append([HumanMessage("we keep the 0th secret of a")], thread_id="a")

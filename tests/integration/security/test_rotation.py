@@ -110,6 +110,20 @@ def test_two_rotations_and_writers_at_once(dsn: str) -> None:
         check(ledger, more=1)
 
 
+def test_a_dry_run_and_reading_write_nothing(dsn: str) -> None:
+    with Ledger.from_conn_string(dsn) as keyless:
+        fill(keyless)
+        counted = rotate_keys(dsn, KeyRing({"new": NEW}), dry_run=True)
+        assert counted.rewritten["entry"] == 8 * len(THREADS)
+        with Ledger.from_conn_string(dsn, encryption={"new": NEW}) as ledger:
+            check(ledger)
+        with connect(dsn) as connection:
+            assert not connection.execute("SELECT FROM langledger.encryption_key").fetchall()
+    with Ledger.from_conn_string(dsn) as keyless:  # which has not asked yet
+        keyless.append([HumanMessage("still in clear")], thread_id="t0")
+        assert rotate_keys(dsn, KeyRing({"new": NEW})).done
+
+
 def test_a_rotation_needs_the_old_key(dsn: str) -> None:
     with Ledger.from_conn_string(dsn, encryption={"old": OLD}) as ledger:
         fill(ledger)
