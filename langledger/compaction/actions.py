@@ -152,6 +152,11 @@ class Subject:
         words = next((s.words for s in (self, other) if s.chinese), frozenset[str]())
         return self.chinese != other.chinese and any(map(has_chinese, words))
 
+    def differs(self, other: Subject) -> bool:
+        """Whether it asks for what another names too, but of other things."""
+        apart = self.words and other.words and not self.shared(other)
+        return bool(self.asked & other.actions and apart) and not self.in_other_words(other)
+
     def mild(self, action: str) -> bool:
         """Whether an action is so general that others say it in other words."""
         return action in _MILD

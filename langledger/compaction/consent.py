@@ -28,12 +28,12 @@ _GAP = (
 _CLAIMS = re.compile(
     rf"\busers?\b{_GAP}(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bbe )(?<!\bbeen )"
     r"\b(?:(?:pre-?)?approved|consented|authori[sz]ed|confirmed|agreed|permitted|allowed|accepted"
-    r"|signed off|green-?lit|greenlighted|okayed|ok'?e?d|okay'd"
+    r"|signed off|green-?lit|green-?lighted|okayed|ok'?e?d|okay'd"
     r"|said (?:yes|ok|okay|sure|go ahead)|says (?:yes|ok|okay)"
     rf"|(?:gave|given|granted|gives|grants) (?:\w+(?:'s)? ){{0,4}}?(?:{_NOUN}|nod|thumbs[- ]up)"
     r"|(?:is|was|are|were) (?:ok|okay|fine|happy|on board) with)(?!\w)"
     r"|\b(?:approved|authori[sz]ed|confirmed|permitted|allowed|okayed|ok'?d|accepted|agreed"
-    r"|signed off|green-?lit)(?: \w+ly)?(?: to| on)? by (?:the )?users?\b"
+    r"|signed off|green-?lit)(?: \w+ly)?(?: to| on)? (?:by|with) (?:the )?users?\b"
     r"|\b(?:with|per|by|on|upon|after|following|under|given|obtain\w*|receiv\w*|secur\w*|gain\w*"
     rf"|got|has|have|had) (?:the |an? )?(?:\w+ )?users?(?:'s?)? (?:\w+ )?{_NOUN}\b"
     rf"|\b(?:{_NOUN}) (?:of|from|by) (?:the )?user\b(?= (?:was|were|has|had|is)\b)"
@@ -213,6 +213,8 @@ def was_given(claim: Subject, said: Sequence[Said], cited: Collection[int]) -> b
         said: All that the user said, in order.
         cited: The entries that the claim names; empty: it may come from any.
     """
+    if not claim.words and all(map(claim.mild, claim.actions)):
+        claim = Subject()  # "the changes" are whatever was asked for
     return all(_holds(claim, action, said, cited) for action in claim.actions or ("",))
 
 
@@ -253,9 +255,10 @@ def _agreed_to(heard: Heard, clauses: Sequence[_Clause]) -> Subject | None:
     """Return what the question is about that a message is a short yes to."""
     if len(heard.text) > _SHORT or any(of.forbids and not of.about for of in clauses):
         return None  # the latter is "yes, but not now"
-    if any(_AFFIRMS.search(of.text) for of in clauses if not of.forbids and not of.asks):
-        return _question(heard.before)
-    return None
+    if not any(_AFFIRMS.search(of.text) for of in clauses if not of.forbids and not of.asks):
+        return None
+    asked = _question(heard.before)
+    return None if asked is None or any(of.about.differs(asked) for of in clauses) else asked
 
 
 def _question(before: str) -> Subject | None:
