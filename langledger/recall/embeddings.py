@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langledger.arguments import shown
 from langledger.errors import ConfigurationError, EmbeddingError, MissingDependencyError
-from langledger.recall.patience import Patience
+from langledger.recall.patience import Patience, SilentModelError
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -23,6 +23,8 @@ __all__ = ["Embedder", "LocalModel", "SentenceEncoderModel", "Vector", "resolve"
 
 _KEPT = 512  # questions
 _HALFVEC_MAX = 65504.0
+_WAIT = 15.0  # seconds for texts to begin with
+_WAIT_EACH = 2.0  # more for each text: a model on a busy processor takes one
 _LONGEST = 8000  # characters of a text; no model of those named reads more
 
 Vector = list[float]
@@ -118,6 +120,13 @@ class Embedder:
         self._questions: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._patience = Patience(self.name)
+        # Of its own: who has no time for a question's vector says nothing of the texts.
+        self._patience_for_texts = Patience(self.name)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a model of this module, which asks nobody and so hangs on nobody."""
+        return isinstance(self._model, (LocalModel, SentenceEncoderModel))
 
     def question(self, text: str, *, seconds: float | None = None) -> Vector:
         """Return a question's vector.
@@ -134,13 +143,14 @@ class Embedder:
             if text in self._questions:
                 self._questions.move_to_end(text)
                 return self._questions[text]
-        if seconds is None or isinstance(self._model, (LocalModel, SentenceEncoderModel)):
+        if seconds is None or self.is_ours:
             return self._asked(text)
         return self._patience.call(lambda: self._asked(text), seconds)
 
     def close(self) -> None:
-        """Wait a moment for questions under way."""
+        """Wait a moment for what is asked at present."""
         self._patience.close()
+        self._patience_for_texts.close()
 
     def _asked(self, text: str) -> Vector:
         try:
@@ -159,14 +169,15 @@ class Embedder:
         """Return for each text its vector, or why it has none.
 
         Raises:
-            EmbeddingError: The model takes none at all for now: a limit of its rate, an outage.
+            EmbeddingError: The model takes none at all for now: a limit of its rate, an outage, or
+                no answer in 15 seconds and 2 more for each text.
         """
         try:
-            vectors = list(self._model.embed_documents([text[:_LONGEST] for text in texts]))
+            vectors = self._requested([text[:_LONGEST] for text in texts])
             if len(vectors) == len(texts):
                 return [_checked(vector) for vector in vectors]
             raise EmbeddingError(f"the model gave {len(vectors)} vectors for {len(texts)} texts")  # noqa: TRY301 - halves may fit
-        except MissingDependencyError:
+        except (MissingDependencyError, SilentModelError):
             raise
         except Exception as error:
             if _is_passing(error):
@@ -175,6 +186,14 @@ class Embedder:
                 return [EmbeddingError(str(error) or type(error).__name__)]
         half = len(texts) // 2
         return [*self.texts(texts[:half]), *self.texts(texts[half:])]
+
+    def _requested(self, texts: list[str]) -> list[Vector]:
+        if self.is_ours:
+            return self._model.embed_documents(texts)
+        seconds = _WAIT + _WAIT_EACH * len(texts)
+        return self._patience_for_texts.call(
+            lambda: list(self._model.embed_documents(texts)), seconds
+        )
 
 
 def resolve(spec: object) -> Embedder | None:

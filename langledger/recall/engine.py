@@ -314,7 +314,8 @@ class Recall:
             return None, None
         model = yield from self._model(embedder)
         if model is None:
-            return None, None
+            trouble = self._worker.trouble(self._tenant)
+            return None, trouble and f"searched without vectors: {trouble}"
         try:
             vector = yield from call(lambda: embedder.question(text, seconds=request.patience))
         except (EmbeddingError, MissingDependencyError) as error:

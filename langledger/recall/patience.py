@@ -12,12 +12,16 @@ from typing import TypeVar
 
 from langledger.errors import EmbeddingError
 
-__all__ = ["Patience"]
+__all__ = ["Patience", "SilentModelError"]
 
 T = TypeVar("T")
 
 _SILENCE = 60.0
 _CLOSING_SECONDS = 1.0
+
+
+class SilentModelError(EmbeddingError):
+    """A model gave no answer in time, or is not asked for now because of that."""
 
 
 class Patience:
@@ -44,7 +48,7 @@ class Patience:
             seconds: Longest wait.
 
         Raises:
-            EmbeddingError: It gave no answer in time, or is not called for now because of that.
+            SilentModelError: It gave no answer in time, or is not called for now because of that.
         """
         self._check()
         future: Future[T] = Future()
@@ -52,7 +56,7 @@ class Patience:
         thread = threading.Thread(
             target=copy_context().run,
             args=(_answer, future, function),
-            name="langledger-question",
+            name="langledger-model",
             daemon=True,
         )
         thread.start()
@@ -73,13 +77,13 @@ class Patience:
 
     def _check(self) -> None:
         if time.monotonic() < self._silent_until:
-            raise EmbeddingError(
+            raise SilentModelError(
                 f"{self._name} did not answer lately; it is asked again within {_SILENCE:g} s"
             )
 
-    def _silenced(self, seconds: float) -> EmbeddingError:
+    def _silenced(self, seconds: float) -> SilentModelError:
         self._silent_until = time.monotonic() + _SILENCE
-        return EmbeddingError(f"no answer from {self._name} in {seconds:g} s")
+        return SilentModelError(f"no answer from {self._name} in {seconds:g} s")
 
     def close(self) -> None:
         """Wait a second in all for calls under way; one that hangs on is left behind."""

@@ -1,7 +1,8 @@
 """Embedding, and noting what was used, in the background, by one thread of a pool of connections.
 
 It begins when there is something to do, so that who never searches pays nothing. It waits for 20
-units or 10 seconds, whichever is first, and stops within one request of the model when closed.
+units or 10 seconds, whichever is first, and stops within one request of the model when closed; a
+request to another's model that hangs is left behind.
 Where it is slower than what comes, 10,000 spaces wait and as many uses; the spaces noticed first
 are dropped, to be noticed again with the next search there, and uses beyond are not noted.
 """
@@ -15,7 +16,7 @@ from collections import Counter
 from uuid import UUID
 
 from langledger.database.forks import tell_of_forks
-from langledger.errors import EmbeddingError, LangLedgerError
+from langledger.errors import EmbeddingError, LangLedgerError, MissingDependencyError
 from langledger.operations import Executor, run
 from langledger.recall.embedding import embed_some
 from langledger.recall.embeddings import Embedder
@@ -29,6 +30,7 @@ _ITEMS = 20
 _SECONDS = 10.0
 _LONGEST_PAUSE = 300.0
 _MOST = 10_000
+_CLOSING_SECONDS = 5.0
 
 
 class Worker:
@@ -59,6 +61,7 @@ class Worker:
     def _begin(self) -> None:
         self._noticed: dict[tuple[str, UUID], int] = {}
         self._used: dict[str, Uses] = {}
+        self._troubles: dict[str, str] = {}
         self._wake = threading.Condition()
         self._stopped = False
         self._thread: threading.Thread | None = None
@@ -94,19 +97,24 @@ class Worker:
         with self._wake:
             return self._used.pop(tenant, Counter())
 
+    def trouble(self, tenant: str) -> str | None:
+        """Return why what is new of a tenant could not be embedded lately, if it could not."""
+        return self._troubles.get(tenant)
+
     def open(self) -> None:
         """Take work, again after a :meth:`close`."""
         with self._wake:
             self._stopped = False
 
     def close(self) -> None:
-        """Stop, and wait until the request under way is answered."""
+        """Stop, and wait until the request under way is answered: 5 s for another's model."""
         with self._wake:
             self._stopped = True
             self._wake.notify_all()
             thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            hangs = self._embedder is not None and not self._embedder.is_ours
+            thread.join(_CLOSING_SECONDS if hangs else None)
 
     def _note(self, place: tuple[str, UUID], items: int) -> None:
         self._noticed[place] = self._noticed.get(place, 0) + items
@@ -119,7 +127,7 @@ class Worker:
                 target=self._work, name="langledger-recall", daemon=True
             )
             self._thread.start()
-        self._wake.notify()
+        self._wake.notify_all()
 
     def _work(self) -> None:
         pause = self._seconds
@@ -148,22 +156,28 @@ class Worker:
     def _waited(self, pause: float) -> bool:
         """Wait until there is enough to do; return whether to go on."""
         with self._wake:
-            self._wake.wait_for(lambda: self._stopped or self._noticed or self._used)
+            self._wake.wait_for(lambda: self._is_over() or self._noticed or self._used)
             deadline = time.monotonic() + pause
-            while not self._stopped and sum(self._noticed.values()) < self._items:
+            while not self._is_over() and sum(self._noticed.values()) < self._items:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
                 self._wake.wait(left)
-            return not self._stopped
+            return not self._is_over()
+
+    def _is_over(self) -> bool:
+        """Tell whether this thread is to end: one left behind is, though there be another."""
+        return self._stopped or self._thread is not threading.current_thread()
 
     def _embedded(self, tenant: str, space: UUID) -> bool:
         assert self._embedder is not None, "a worker without a model has no thread"  # noqa: S101
         try:
-            while not self._stopped:
+            while not self._is_over():
                 if not run(embed_some(tenant, [space], self._embedder), self._executor):
                     return True
-        except EmbeddingError as error:
+                self._troubles.pop(tenant, None)
+        except (EmbeddingError, MissingDependencyError) as error:
+            self._troubles[tenant] = str(error)
             logger.warning("embedding waits: %s", error)
         except LangLedgerError as error:
             logger.warning("embedding waits for the database: %s", error)

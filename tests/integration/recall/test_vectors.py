@@ -133,7 +133,52 @@ async def test_a_model_that_hangs_is_waited_for_once(dsn: str) -> None:
                 assert all(f"without vectors: {why}" in one.gate.reasons[-1] for one in found)
         answers.set()
     assert model.asked == 2  # once by each ledger
-    _until(lambda: "langledger-question" not in {one.name for one in threading.enumerate()})
+    _until(lambda: "langledger-model" not in {one.name for one in threading.enumerate()})
+
+
+class Hanging(Words):
+    """Begins to embed texts, and answers when it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.answer = threading.Event(), threading.Event()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.asked.set()
+        self.answer.wait()
+        return super().embed_documents(texts)
+
+
+def test_who_closes_leaves_a_model_that_hangs_behind(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("langledger.recall.worker._CLOSING_SECONDS", 0.1)
+    model = Hanging()
+    with Ledger.from_conn_string(dsn, embeddings=model) as ledger:
+        fill(ledger)
+        for _ in range(20):
+            ledger.search("cake", thread_id="t")
+        assert model.asked.wait(60)
+    assert not model.answer.is_set()
+    model.answer.set()
+    _until(lambda: "langledger-recall" not in {one.name for one in threading.enumerate()})
+
+
+def test_a_model_without_an_answer_is_told_by_flush_and_by_searches(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("langledger.recall.embeddings._WAIT", 0.1)
+    monkeypatch.setattr("langledger.recall.embeddings._WAIT_EACH", 0.0)
+    model = Hanging()
+    with Ledger.from_conn_string(dsn, embeddings=model) as ledger:
+        fill(ledger)
+        with pytest.raises(EmbeddingError, match=r"no answer from words in 0\.1 s"):
+            ledger.flush()
+        for _ in range(20):
+            ledger.search("cake", thread_id="t")
+        told = "searched without vectors: words did not answer lately"
+        _until(lambda: told in ledger.search("cake", thread_id="t").gate.reasons[-1])
+        model.answer.set()
 
 
 def test_another_dimension_under_the_same_name_is_an_error_with_both(dsn: str) -> None:
