@@ -9,7 +9,7 @@ from typing import Any, TypedDict, cast
 
 from langchain_core.language_models import BaseChatModel
 
-from langledger.arguments import check_text
+from langledger.arguments import check_seconds, check_text
 from langledger.errors import ConfigurationError
 from langledger.state.context import CONTEXT_FILE, ProjectContext
 from langledger.state.extract.model import Extractor
@@ -25,6 +25,8 @@ class StateOptions(TypedDict, total=False):
         state_model: A small model that reads what was said, in the background, an object or a
             name; None: patterns and the agent's own ``update_state`` alone.
         state_review_model: Asked about what the small one is unsure of; None: that is dropped.
+        state_timeout: Seconds that one answer of these models may take, whatever timeout they have
+            of their own; None: as long as it takes. Default 120.
         project: Name of the project: its shared records are shown to the agent, and what the agent
             does can be seen by the others of it.
         project_context: A file of core knowledge, shown with the system message; default:
@@ -35,6 +37,7 @@ class StateOptions(TypedDict, total=False):
 
     state_model: BaseChatModel | str | None
     state_review_model: BaseChatModel | str | None
+    state_timeout: float | None
     project: str | None
     project_context: str | Path | None
     world_probe: bool | WorldProbe | None
@@ -86,13 +89,15 @@ def state_settings(
     )
     if large is not None and small is None:
         raise ConfigurationError("state_review_model reviews state_model: give that too")
+    seconds = options.get("state_timeout", 120.0)
+    timeout = None if seconds is None else check_seconds("state_timeout", seconds)
     project = options.get("project")
     probe = options.get("world_probe")
     if probe is not None and not isinstance(probe, bool) and not callable(probe):
         raise ConfigurationError("world_probe must be True or a function that returns paths")
     checked = cast("bool | WorldProbe | None", probe)
     return StateSettings(
-        extractor=Extractor(model=small, review_model=large) if small is not None else None,
+        extractor=Extractor(model=small, review_model=large, timeout=timeout) if small else None,
         project=check_text("project", project) if project is not None else None,
         context_file=_context_file(options.get("project_context", CONTEXT_FILE)),
         probe=checked,

@@ -16,6 +16,7 @@ __all__ = ["Keeper"]
 
 logger = logging.getLogger("langledger.state")
 
+_LAST_SECONDS = 5.0  # a job may hang on a model; its claim runs out, and another reads it then
 _MOST = 10_000  # jobs that wait; what is dropped is noticed again with its thread's next message
 
 Job = Callable[[], Operation[Any]]
@@ -92,35 +93,44 @@ class Keeper:
             self._stopped = False
 
     def close(self) -> None:
-        """Stop, and wait for the job under way; what waits is done by the next process."""
+        """Stop, and wait for the job under way, at most five seconds.
+
+        What waits is done by the next process, and so is what was not done in time.
+        """
         with self._changed:
             self._stopped = True
+            self._busy = False
             self._jobs.clear()
             self._changed.notify_all()
             thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            thread.join(_LAST_SECONDS)
 
     def _work(self) -> None:
         while (jobs := self._next()) is not None:
             for job in jobs:
-                if not self._stopped:
+                if not self._is_over():
                     self._do(job)
             with self._changed:
-                self._busy = False
+                if not self._is_over():
+                    self._busy = False
                 self._changed.notify_all()
+
+    def _is_over(self) -> bool:
+        """Whether the thread that asks was closed; another may work since."""
+        return self._stopped or self._thread is not threading.current_thread()
 
     def _next(self) -> list[Job] | None:
         """Return the jobs to do now, once there is enough or it is time; None at the end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped or self._jobs)
+            self._changed.wait_for(lambda: self._is_over() or self._jobs)
             until = time.monotonic() + self._seconds
-            while not self._stopped and not self._hurried and self._noticed < self._items:
+            while not self._is_over() and not self._hurried and self._noticed < self._items:
                 left = until - time.monotonic()
                 if left <= 0:
                     break
                 self._changed.wait(left)
-            if self._stopped:
+            if self._is_over():
                 return None
             jobs = list(self._jobs.values())
             self._jobs.clear()

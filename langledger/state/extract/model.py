@@ -50,11 +50,13 @@ class Extractor:
     Attributes:
         model: The small one.
         review_model: Asked about what the small one is unsure of; None: that is dropped.
+        timeout: Seconds that one answer may take; None: as long as it takes.
         refused: How many of its findings were not taken in, by reason.
     """
 
     model: BaseChatModel
     review_model: BaseChatModel | None = None
+    timeout: float | None = 120.0
     refused: dict[str, int] = field(default_factory=dict[str, int])
     _modes: dict[int, int] = field(default_factory=dict[int, int])
 
@@ -67,13 +69,20 @@ class Extractor:
         is kept for the calls that follow.
 
         Raises:
+            TimeoutError: There was no answer in time; no other way is tried then.
             Exception: Whatever the provider raises when no way works.
         """
+        config = own_run("state", thread_id=thread_id)
         trouble: Exception | None = None
         for mode in range(self._modes.get(id(model), 0), len(_MODES)):
             try:
                 asked = _in_mode(model, _MODES[mode])
-                answer = yield from complete(asked, messages, own_run("state", thread_id=thread_id))
+                answer = yield from complete(asked, messages, config, timeout=self.timeout)
+            except TimeoutError as error:
+                if self.timeout is None:
+                    raise
+                msg = f"no answer within {self.timeout:g} s (state_timeout)"
+                raise TimeoutError(msg) from error
             except Exception as error:  # noqa: BLE001 - a provider raises what it likes
                 trouble = error
                 continue
@@ -161,11 +170,7 @@ def _findings(
     proposals = yield from extractor.ask(extractor.model, questions, thread_id=thread_id)
     sure = [p for p in proposals or () if p.sure]
     unsure = [p for p in proposals or () if not p.sure]
-    if unsure and extractor.review_model is not None:
-        reviewed = yield from extractor.ask(
-            extractor.review_model, review_for(spoken, unsure), thread_id=thread_id
-        )
-        sure += reviewed or []
+    sure += yield from _reviewed(thread_id, extractor, spoken, unsure)
     said: list[Said] = []
     for index, proposal in enumerate(sure):
         reason = _refused(proposal, state, spoken)
@@ -174,6 +179,32 @@ def _findings(
             continue
         said.append(_said(proposal, state, spoken, index))
     return said
+
+
+def _reviewed(
+    thread_id: str, extractor: Extractor, spoken: Spoken, unsure: Sequence[Proposal]
+) -> Operation[list[Proposal]]:
+    """Return what the larger model is sure of among what the small one doubts.
+
+    Where it cannot be asked the doubted is dropped: what is sure does not wait for it.
+    """
+    if not unsure or extractor.review_model is None:
+        return []
+    messages = review_for(spoken, unsure)
+    try:
+        reviewed = yield from extractor.ask(extractor.review_model, messages, thread_id=thread_id)
+    except Exception as error:  # noqa: BLE001 - a provider raises what it likes
+        logger.warning("the state review model failed: %s: %.200s", type(error).__name__, error)
+        return []
+    return [p for p in reviewed or () if p.sure and any(_is_of(p, asked) for asked in unsure)]
+
+
+def _is_of(reviewed: Proposal, asked: Proposal) -> bool:
+    """Whether an answer is about what was asked, however it was corrected, and nothing new."""
+    words, before = (" ".join(p.quote.casefold().split()) for p in (reviewed, asked))
+    if words and before and (words in before or before in words):
+        return True
+    return reviewed.kind == asked.kind and same(reviewed.what, asked.what)
 
 
 def _refused(proposal: Proposal, state: WorkingState, spoken: Spoken) -> str | None:

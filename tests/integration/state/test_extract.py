@@ -169,6 +169,53 @@ def test_a_larger_model_is_asked_only_about_what_the_small_one_doubts(ledger: Le
     assert len(large.sent) == 1
 
 
+def test_what_is_sure_does_not_wait_for_a_larger_model_that_cannot_be_asked(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    doubted = item(what="Customers pay in francs", quote="pay in francs", sure=False)
+    small = ScriptedModel(script=[answer(item(), doubted)])
+    large = ScriptedModel(script=[ConnectionError("no route")])
+    talk(ledger, small, SAID, state_review_model=large)
+    assert decided(ledger) == ["Amounts are kept in rappen"]
+    assert "the state review model failed: ConnectionError: no route" in caplog.text
+    assert len(small.sent) == 1
+
+
+def test_of_a_larger_model_only_sure_answers_to_what_was_asked_count(ledger: Ledger) -> None:
+    small = ScriptedModel(script=[answer(item(sure=False))])
+    unasked = item(what="Customers pay in francs", quote="customers in Bern pay in francs")
+    talk(
+        ledger,
+        small,
+        SAID,
+        state_review_model=ScriptedModel(script=[answer(item(sure=False), unasked)]),
+    )
+    assert decided(ledger) == []
+
+
+def test_a_model_that_hangs_is_given_up(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
+    release = Event()
+
+    def stuck(_: list[BaseMessage]) -> AIMessage:
+        release.wait(60)
+        return AIMessage(answer(item()))
+
+    talk(ledger, ScriptedModel(script=[stuck]), SAID, state_timeout=0.2)
+    release.set()
+    assert decided(ledger) == []
+    assert "model failed: TimeoutError: no answer within 0.2 s (state_timeout)" in caplog.text
+
+
+def test_a_model_out_of_time_is_not_asked_in_another_mode() -> None:
+    model = ScriptedModel(script=["x"])
+    asking = Extractor(model=model, timeout=30.0).ask(model, [HumanMessage("x")])
+    effect = next(asking)
+    assert isinstance(effect, Complete)
+    assert effect.timeout == 30.0
+    with pytest.raises(TimeoutError, match="no answer within 30 s"):
+        asking.throw(TimeoutError())
+
+
 def test_without_a_larger_model_what_is_doubted_is_dropped(ledger: Ledger) -> None:
     talk(ledger, ScriptedModel(script=[answer(item(sure=False))]), SAID)
     assert decided(ledger) == []
@@ -195,6 +242,8 @@ def test_findings_are_part_of_the_next_compaction(ledger: Ledger) -> None:
 
 
 def test_options_that_do_not_fit_are_refused(ledger: Ledger) -> None:
+    with pytest.raises(ConfigurationError, match="state_timeout must be a number of seconds"):
+        ledger.middleware(window=4000, state_timeout=0)
     with pytest.raises(ConfigurationError, match="state_review_model reviews"):
         ledger.middleware(window=4000, state_review_model=ScriptedModel(script=["x"]))
     with pytest.raises(ConfigurationError, match="world_probe"):

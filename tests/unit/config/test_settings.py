@@ -93,6 +93,10 @@ def test_settings_of_compaction_are_options(monkeypatch: pytest.MonkeyPatch) -> 
     }
     monkeypatch.setenv("LANGLEDGER_SUMMARY_TIMEOUT", "none")
     assert load_settings().compaction["summary_timeout"] is None
+    monkeypatch.setenv("LANGLEDGER_STATE_TIMEOUT", "none")
+    assert load_settings().compaction["state_timeout"] is None
+    monkeypatch.setenv("LANGLEDGER_STATE_TIMEOUT", "30")
+    assert load_settings().compaction["state_timeout"] == 30
     monkeypatch.setenv("LANGLEDGER_SUMMARY_TIMEOUT", "0")
     with pytest.raises(ConfigurationError, match="SUMMARY_TIMEOUT: give a number of seconds"):
         load_settings()

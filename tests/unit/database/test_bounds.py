@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from threading import Event
 from typing import Any
 from uuid import UUID
 
@@ -62,6 +63,37 @@ def test_the_oldest_jobs_on_the_state_are_dropped(monkeypatch: pytest.MonkeyPatc
     for number in range(50):
         kept.notice(number, job)
     assert list(kept._jobs) == list(range(40, 50))
+    kept.close()
+
+
+def test_a_job_that_hangs_does_not_keep_from_closing_and_working_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(keeper, "_LAST_SECONDS", 0.05)
+    kept = Keeper(Nowhere(), items=1)
+    began, release, done = Event(), Event(), list[str]()
+
+    def hangs() -> Operation[None]:
+        began.set()
+        assert release.wait(60)
+        yield from ()
+
+    def works() -> Operation[None]:
+        done.append("again")
+        yield from ()
+
+    kept.notice("one", hangs)
+    assert began.wait(60)
+    left = kept._thread
+    kept.close()
+    kept.open()
+    kept.notice("two", works)
+    kept.flush()
+    assert done == ["again"]
+    release.set()
+    assert left is not None
+    left.join(60)
+    assert not left.is_alive()  # it takes no work of the thread that came after it
     kept.close()
 
 
