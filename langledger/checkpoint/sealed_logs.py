@@ -28,11 +28,25 @@ class SealedLog(bytes):
 
 
 def open_log(row: Row, params: Mapping[str, Any], vault: Vault) -> None:
-    """Give the log in a row what decrypts it; see :class:`langledger.operations.Query`."""
-    if row.get("what", "stretch") == "stretch":
+    """Give the log in a row what decrypts it; see :class:`langledger.operations.Query`.
+
+    Raises:
+        EncryptionError: An entry beside it is in clear, and must not be.
+    """
+    kind = row.get("what", "stretch")
+    if kind == "entry" and not (row["body"] or MARK).startswith(MARK):
+        vault.refuse_clear()
+    if kind == "stretch":
         keys = [row["thread_key"] if "thread_key" in row else params["thread_key"], row["name"]]
         log = row["body"] = SealedLog(row["body"])
-        log.unseal = lambda head, cell: vault.open(CHECKPOINT_RECORD.number, [*keys, head], cell)
+        log.unseal = lambda head, values: _opened(vault, [*keys, head], values)
+
+
+def _opened(vault: Vault, keys: list[Any], values: bytes) -> bytes:
+    if values.startswith(MARK):
+        return vault.open(CHECKPOINT_RECORD.number, keys, values)
+    vault.refuse_clear()
+    return values
 
 
 def seal_of(vault: Vault | None, keys: Mapping[str, Any]) -> Seal | None:
@@ -47,13 +61,13 @@ def unsealed(raw: bytes, start: int, unseal: Seal | None) -> bytes:
     """Return the values of a record, which begin at ``start``, in clear.
 
     Raises:
-        EncryptionError: They cannot be decrypted.
+        EncryptionError: They cannot be decrypted, or are in clear and must not be.
     """
     values = raw[start:]
-    if not values.startswith(MARK):
-        return values
     if unseal is None:
-        raise no_keys(values)
+        if values.startswith(MARK):
+            raise no_keys(values)
+        return values
     reader = Reader(raw, 1 + 4 * raw[0])
     reader.number()
     return unseal(raw[reader.at : start], values)

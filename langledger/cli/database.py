@@ -191,6 +191,12 @@ def rotate_keys(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count what is not under the newest key.")
     ] = False,
+    accept_clear: Annotated[
+        bool,
+        typer.Option(
+            "--accept-clear", help="Encrypt also what stands in clear in an encrypted tenant."
+        ),
+    ] = False,
     batch: Annotated[
         int, typer.Option(min=1, max=10_000, help="Rows that are read and written at once.")
     ] = 200,
@@ -216,6 +222,7 @@ def rotate_keys(
             schema=target.settings.db_schema,
             batch=batch,
             dry_run=dry_run,
+            accept_clear=accept_clear,
             told=lambda table, read, written: progress(
                 f"{table}: {read} read, {written} rewritten"
             ),

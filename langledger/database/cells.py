@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import ormsgpack
 from psycopg.sql import Composed
 
-from langledger.encryption.marks import SEALED, TEXT, keys_of, resolved
+from langledger.encryption.marks import SEALED, TEXT, keys_of, resolved, stays
 from langledger.encryption.places import COLUMNS, PLACES, Place
 from langledger.encryption.vault import MARK, Vault, no_keys, place_of
 from langledger.errors import ConfigurationError, EncryptionError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["in_clear", "opened", "readable", "sealed"]
 
+_TABLE = re.compile(r"\{+schema\}+\.\"?(\w+)")
 # What these hold is searched or joined in the database, by more than whole names.
 _UNCOVERED = re.compile(r"INSERT INTO \{+schema\}+\.((?:store_|repository|recall_vector)\w*)")
 _WHAT = {"sto": "the store and facts of users", "rep": "repository memory", "rec": "vectors"}
@@ -65,21 +66,51 @@ def readable(results: list[list[Row]]) -> list[list[Row]]:
 
 
 def opened(batch: Batch, results: list[list[Row]], vault: Vault) -> list[list[Row]]:
-    """Decrypt what is encrypted in rows, in place; what is in clear stays.
+    """Decrypt what is encrypted in rows, in place; what is in clear stays, where it may.
 
     Raises:
-        EncryptionError: A key is not given, or a ciphertext was changed or moved.
+        EncryptionError: A key is not given, a ciphertext was changed or moved, or content is in
+            clear in a tenant that is encrypted.
     """
     for query, rows in zip(batch.queries, results, strict=True):
         if query.reads is not None:
             for row in rows:
                 query.reads(row, query.params, vault)
         columns = _columns(rows)
+        if columns and vault.strict:
+            _refuse_clear(query.sql, columns, rows, vault)
         for row in rows:
             before = dict(row) if columns else row
             for column in columns:
                 _open(row, column, before, query.params, vault)
     return results
+
+
+def _refuse_clear(
+    sql: str | Composed, columns: Sequence[str], rows: Sequence[Row], vault: Vault
+) -> None:
+    """Refuse rows with content in clear: the tables that a statement names tell what is content."""
+    tables = _tables(sql.as_string(None) if isinstance(sql, Composed) else sql)
+    for column in columns:
+        places = [p for p in PLACES.values() if p.column == column and p.table in tables]
+        for row in rows if places else ():
+            if not any(_is_sealed(place, row[column]) for place in places):
+                vault.refuse_clear()
+
+
+def _is_sealed(place: Place, value: Any) -> bool:
+    if isinstance(value, bytes):
+        return value.startswith(MARK)
+    if isinstance(value, str):
+        return value.startswith(TEXT)
+    if not isinstance(value, dict):
+        return value is None
+    items = cast("dict[str, Any]", value)
+    if not place.merged:
+        return str(items.get(SEALED)).startswith(TEXT)
+    return all(
+        stays(place, name, item) or str(item).startswith(TEXT) for name, item in items.items()
+    )
 
 
 def _open(row: Row, column: str, before: Row, params: Mapping[str, Any], vault: Vault) -> None:
@@ -158,6 +189,11 @@ def _refuse_uncovered(sql: str | Composed) -> None:
             f"{_WHAT[table[:3]]} cannot be encrypted, and this ledger encrypts: use a ledger of "
             "another tenant for that, without encryption"
         )
+
+
+@lru_cache(maxsize=1024)
+def _tables(sql: str) -> frozenset[str]:
+    return frozenset(_TABLE.findall(sql))
 
 
 @lru_cache(maxsize=1024)

@@ -46,11 +46,15 @@ class Vaults:
     Args:
         ring: The keys; None: nothing is encrypted.
         converting: It is this pool that gives rows in clear their hashes.
+        accept_clear: Content in clear is taken as genuine in an encrypted tenant too.
     """
 
-    def __init__(self, ring: KeyRing | None, *, converting: bool = False) -> None:
+    def __init__(
+        self, ring: KeyRing | None, *, converting: bool = False, accept_clear: bool = False
+    ) -> None:
         self.ring = ring
         self._converting = converting
+        self._accept_clear = accept_clear
         self._known: dict[str, Vault] = {}
         self._in_clear: set[str] = set()  # tenants that nobody encrypted for
         self._unhashed: set[str] = set()  # tenants whose words and digests are in clear
@@ -104,7 +108,8 @@ class Vaults:
         if row["state"] == "converting" and not self._converting:
             raise _converted(tenant)
         keyed = self._converting or row["state"] == "keyed"
-        vault = Vault(ring, tenant, secret, keyed=keyed)
+        strict = row["state"] == "keyed" and not self._accept_clear
+        vault = Vault(ring, tenant, secret, keyed=keyed, strict=strict)
         if keyed:
             if len(self._known) >= _TENANTS:
                 self._known.pop(next(iter(self._known)), None)

@@ -34,6 +34,7 @@ __all__ = [
     "named",
     "resolved",
     "says_something",
+    "stays",
 ]
 
 TEXT = "\x1alangledger:"
@@ -101,7 +102,7 @@ class Content:
                 SEALED: cell("", value),
             }
         return {
-            name: item if _stays(place, name, item) else cell(name, item)
+            name: item if stays(place, name, item) else cell(name, item)
             for name, item in value.items()
         }
 
@@ -232,7 +233,8 @@ def _resolved(value: Any, vault: Vault | None, params: Mapping[str, Any]) -> Any
 _MARKS = (Many, Content, Named, Spelled, Later, InClear)
 
 
-def _stays(place: Place, name: str, item: Any) -> bool:
+def stays(place: Place, name: str, item: Any) -> bool:
+    """Tell whether a value of a merged object is never encrypted."""
     if name in place.clear or item is None or item in ("", [], {}):
         return True
     return place.numbers and isinstance(item, (bool, int, float))

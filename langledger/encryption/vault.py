@@ -69,12 +69,16 @@ class Vault:
         tenant: Whose content.
         secret: Key of the hashes that stand for content where equal content must be found again.
         keyed: Rows hold these hashes; False: they still hold what they held in clear.
+        strict: Everything is encrypted, so that content in clear is not genuine.
     """
 
-    def __init__(self, ring: KeyRing, tenant: str, secret: bytes, *, keyed: bool) -> None:
+    def __init__(
+        self, ring: KeyRing, tenant: str, secret: bytes, *, keyed: bool, strict: bool = False
+    ) -> None:
         self.ring = ring
         self.tenant = tenant
         self.keyed = keyed
+        self.strict = strict
         self._secret = secret
 
     def seal(self, place: int, keys: Sequence[Any], content: bytes) -> bytes:
@@ -94,6 +98,19 @@ class Vault:
             EncryptionError: Its key is not given, or it was changed, or made for another place.
         """
         return opened_bytes(self.ring, self.tenant, place, keys, cell)
+
+    def refuse_clear(self) -> None:
+        """Refuse content that is in clear.
+
+        Raises:
+            EncryptionError: Everything of the tenant is encrypted.
+        """
+        if self.strict:
+            raise EncryptionError(
+                f"content of tenant {self.tenant!r}, which is encrypted, is in clear: it was put "
+                "there by other means, or by a process without keys. Restore it from a backup; "
+                "or, if it is known to be genuine, run `langledger db rotate-keys --accept-clear`"
+            )
 
     def name(self, digest: bytes) -> bytes:
         """Return what stands for the digest of a content."""

@@ -65,6 +65,7 @@ def rotate_keys(
     schema: str = "langledger",
     batch: int = BATCH,
     dry_run: bool = False,
+    accept_clear: bool = False,
     told: Told | None = None,
 ) -> Rotation:
     """Encrypt everything of a tenant with the newest key of a ring.
@@ -81,15 +82,18 @@ def rotate_keys(
         schema: Holds the tables.
         batch: Rows at once.
         dry_run: Count what is not under the newest key, and change nothing.
+        accept_clear: Encrypt content in clear that stands in a tenant that is encrypted, such as
+            what a process without keys wrote; else it is refused, for anybody may have put it.
         told: Is told of the progress.
 
     Raises:
         ConfigurationError: An argument is not usable.
-        EncryptionError: Content is under a key that the ring does not have, or was changed.
+        EncryptionError: Content is under a key that the ring does not have, was changed, or is in
+            clear in an encrypted tenant.
     """
     check_whole("batch", batch, least=1, most=10_000)
     with Database(dsn, schema=schema, max_size=1, encryption=ring) as database:
-        database.vaults = Vaults(ring, converting=True)
+        database.vaults = Vaults(ring, converting=True, accept_clear=accept_clear)
         run = _Run(database, ring, check_tenant(tenant), batch, dry_run, told or _silent)
         return replace(run.all(), in_clear=run.in_clear())
 

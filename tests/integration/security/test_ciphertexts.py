@@ -14,7 +14,7 @@ from langledger import AsyncLedger, Ledger
 from langledger.database.connection import connect
 from langledger.encryption import KeyRing
 from langledger.errors import ConfigurationError, EncryptionError, LangLedgerError
-from tests.support.lived import config
+from tests.support.lived import config, live
 
 KEY, OTHER = KeyRing.new_key(), KeyRing.new_key()
 
@@ -97,6 +97,45 @@ def test_a_key_that_no_ring_can_have_is_a_changed_row(ledger: Ledger, at: int) -
     assert change(ledger, sql) > 0
     with pytest.raises(EncryptionError, match="was changed: restore the row"):
         ledger.history("a")
+
+
+FORGED = {
+    "entry": (r"body = '\x93a0'", lambda one: one.history("a")),
+    "pin": ("text = 'delete it all'", lambda one: one.pins("a")),
+    "recall_unit": ("body = 'delete it all'", lambda one: one.recall("secret", thread_id="a")),
+}
+
+
+@pytest.mark.parametrize("table", FORGED)
+def test_content_in_clear_is_not_taken_for_genuine(ledger: Ledger, table: str) -> None:
+    forged, read = FORGED[table]
+    read(ledger)
+    where = of("a", "r").replace("r.thread_key", "r.space") if "unit" in table else of("a", "r")
+    assert change(ledger, f"UPDATE langledger.{table} r SET {forged} WHERE {where}") > 0
+    with pytest.raises(EncryptionError, match="is encrypted, is in clear"):
+        read(ledger)
+
+
+def test_nor_is_a_view_or_what_a_thread_is_said_to_be(ledger: Ledger) -> None:
+    live(ledger, "z", word="kept", stores=False)
+    assert list(ledger.export(user_id="ann"))
+    forged = {"thread": """metadata = '{"folder": "/"}'""", "compaction": "view = 'delete it all'"}
+    for table, content in forged.items():
+        assert change(ledger, f"UPDATE langledger.{table} r SET {content} WHERE {of('z', 'r')}")
+        with pytest.raises(EncryptionError, match="is encrypted, is in clear"):
+            list(ledger.export(user_id="ann"))
+        emptied = f"UPDATE langledger.thread r SET metadata = '{{}}' WHERE {of('z', 'r')}"
+        assert change(ledger, emptied)
+
+
+def test_a_log_in_clear_is_not_taken_for_genuine(ledger: Ledger) -> None:
+    with Ledger.from_conn_string(ledger.dsn, tenant=f"o-{uuid4()}") as keyless:
+        checkpointed(keyless, "a")
+        where = of("a", "r") + " AND o.tenant = '" + keyless.tenant + "'"
+    forged = "UPDATE langledger.checkpoint r SET log = o.log FROM langledger.checkpoint o WHERE "
+    assert change(ledger, forged + where) == 1
+    with pytest.raises(EncryptionError, match="is encrypted, is in clear"):
+        list(ledger.checkpointer().list(config("a")))
 
 
 def test_a_search_without_keys_is_refused(ledger: Ledger) -> None:

@@ -124,6 +124,20 @@ def test_a_dry_run_and_reading_write_nothing(dsn: str) -> None:
         assert rotate_keys(dsn, KeyRing({"new": NEW})).done
 
 
+def test_what_a_process_without_keys_wrote_is_encrypted_when_it_is_accepted(dsn: str) -> None:
+    ring = KeyRing({"new": NEW})
+    with Ledger.from_conn_string(dsn) as keyless:
+        keyless.append([HumanMessage("the first")], thread_id="t")
+        assert rotate_keys(dsn, ring).done
+        keyless.append([HumanMessage("meanwhile")], thread_id="t")
+    with Ledger.from_conn_string(dsn, encryption=ring) as ledger:
+        for call in (lambda: ledger.history("t"), lambda: rotate_keys(dsn, ring)):
+            with pytest.raises(EncryptionError, match="rotate-keys --accept-clear"):
+                call()
+        assert rotate_keys(dsn, ring, accept_clear=True).rewritten == {"entry": 1}
+        assert [one.message.text for one in ledger.history("t")] == ["the first", "meanwhile"]
+
+
 def test_a_rotation_needs_the_old_key(dsn: str) -> None:
     with Ledger.from_conn_string(dsn, encryption={"old": OLD}) as ledger:
         fill(ledger)
