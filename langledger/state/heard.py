@@ -37,6 +37,22 @@ _CHOOSES = re.compile(
     r"|(?:the |use |go with |just |only )?[\w./-]+(?: [\w./-]+){0,3}[.!]?\Z)",
     re.IGNORECASE,
 )
+# A reply that leaves a question open, and the words beside it that say no more.
+_PUT_OFF = re.compile(
+    r"\b(?:(?:do not|don['’]?t) (?:know|care yet)|dunno|idk|not (?:yet|sure|decided|certain|now)"
+    r"|no (?:idea|clue)|unsure|undecided|haven['’]?t decided|can['’]?t (?:say|tell)|later"
+    r"|(?:let (?:me|us)|let['’]?s|i['’]?ll|we['’]?ll|(?:have|need) to)"
+    r" (?:think|see|check|decide))\b"
+    r"|不(?:太)?(?:知道|清楚|确定)|没(?:有)?(?:想好|想过|决定)|(?:以后|回头|晚点|稍后|待会儿?)(?:再?说)?"
+    r"|再说|再?(?:想想|看看|想一想|考虑一?下)",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(
+    r"\b(?:hmm+|sorry|well|ok(?:ay)?|honestly|really|i|we|['’]?(?:m|re)|am|are|still|yet|but|and|ask"
+    r"|me|about|on|to|get|back|you|it|that|this|for|right|now|at the moment|tomorrow|please|decide"
+    r"|what)\b|[我们还也现在暂时让先吧呢哦嗯了]",
+    re.IGNORECASE,
+)
 # What could be asked of nobody: "What more could one want?", "How hard can it be?".
 _OPEN = re.compile(
     r"(?:(?:and|or|so|but|also)\b,? )*(?:what|who|where|when|how)\b"
@@ -156,7 +172,7 @@ def _answer(
     """
     reply = one_line(text, 200)
     closing = answers(question.what, reply, source)
-    if closing is None:
+    if closing is None or _leaves_open(question.what, text, source):
         return False
     book.take([closing])
     if _PERSONAL.search(question.what) or text.rstrip().endswith(("?", "？")):
@@ -174,3 +190,12 @@ def _answer(
     )
     book.take([said])
     return True
+
+
+def _leaves_open(question: str, text: str, source: int) -> bool:
+    """Whether a reply is no answer: it puts the question off, or orders something else."""
+    beside = _BESIDE.sub("", _PUT_OFF.sub("", text[:_BRIEF]))
+    if len(text) <= _BRIEF and _PUT_OFF.search(text) and not re.search(r"\w", beside):
+        return True
+    orders = (s for s in user_statements(text, source) if isinstance(s, Noted) and s.index == 0)
+    return any(s.kind == "convention" for s in orders) and about(question, text) < _ABOUT

@@ -103,6 +103,30 @@ def test_a_question_left_open_is_closed_by_its_answer_and_becomes_a_decision():
 
 
 @pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        ("Never use npm.", "active"),  # an order, of something else
+        ("不要用 npm。", "active"),
+        ("I don't know", "active"),
+        ("Not sure yet, let me think about it.", "active"),
+        ("Later.", "active"),
+        ("不知道", "active"),
+        ("我还没想好，以后再说吧。", "active"),
+        ("Always use port 8080.", "expired"),
+        ("8080. Never use npm.", "expired"),
+        ("Not sure, take 8080", "expired"),
+        ("ok", "expired"),
+    ],
+)
+def test_a_question_is_closed_only_by_what_answers_it(reply: str, status: str):
+    asked = AIMessage("Which port should the server use?")
+    state = run(HumanMessage("Build it."), asked, HumanMessage(reply))
+    assert [q.status for q in state.open_questions] == [status]
+    if status == "active":
+        assert state.decisions == []
+
+
+@pytest.mark.parametrize(
     ("asked", "reply"),
     [
         ("What kind of movies do you like?", "I like the movies of Wong Kar-wai."),
