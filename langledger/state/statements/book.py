@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from langledger.state.records import Statement, StatementKind, WorkingState
+from langledger.state.statements.contrast import lifts_part
 from langledger.state.statements.likeness import about, names_one, replaces, same
 from langledger.state.statements.proposal import Closing, Noted, Said
 
@@ -193,13 +194,17 @@ def _fit(closing: Closing, known: Statement) -> float:
         return float(known.origin == "user")
     if closing.kinds == ("question",):
         return 1.0 if closing.what == known.what else 0.0
+    if lifts_part(closing.what, known.what):
+        return 0.0  # the ban holds for the rest of its list, and what is left of it is not guessed
     return about(closing.what, known.what)
 
 
 def _merged(known: Statement, noted: Noted) -> Statement:
     newer = noted.position > known.position
+    reworded = noted.sources[-1] > known.sources[-1] and noted.origin in (known.origin, "user")
     return known.model_copy(
         update={
+            "what": noted.what if reworded else known.what,
             "why": (noted.why or known.why) if newer else (known.why or noted.why),
             "sources": _joined(known.sources, noted.sources),
             "index": noted.index if newer else known.index,

@@ -137,7 +137,93 @@ def test_the_newest_choice_wins(choice: str, then: str, now: str):
     ],
 )
 def test_what_is_allowed_or_done_besides_leaves_an_order(order: str, then: str):
-    assert (order, "active") in told(said(order, then).conventions)
+    held = said(order, then).conventions
+    assert [s.status for s in held if s.sources[0] == 0] == ["active"]
+
+
+TURNED = [
+    ("Use tabs, not spaces.", "Use spaces, not tabs."),
+    ("Always use tabs, never spaces.", "Always use spaces, never tabs."),
+    ("Use yarn instead of npm.", "Use npm instead of yarn."),
+    ("用 yarn 代替 npm。", "用 npm 代替 yarn。"),
+    ("Always keep the old tests.", "Always delete the old tests."),
+    ("Make sure the old API stays enabled.", "Make sure the old API stays disabled."),
+    ("务必保持旧接口启用。", "务必保持旧接口禁用。"),
+    ("Always run the tests before the commit.", "Always run the tests after the commit."),
+    ("Use tabs in Python files only, please.", "Use spaces in Python files only, please."),
+    ("Always run ruff.", "Stop running ruff."),
+]
+
+
+@pytest.mark.parametrize(("order", "then"), TURNED)
+def test_an_order_turned_round_in_its_own_words_is_the_newer_one(order: str, then: str):
+    state = said(order, then)
+    held = [*state.decisions, *state.conventions]
+    assert [s.status for s in held] == ["superseded", "active"]
+    assert [s.sources[0] for s in held] == [0, 2]
+    # and back again
+    state = said(order, then, order)
+    held = [*state.decisions, *state.conventions]
+    assert [s.sources[0] for s in held if s.status == "active"] == [4]
+
+
+@pytest.mark.parametrize(
+    ("order", "then"),
+    [
+        ("Never commit the generated files in dist.", "Never edit the generated files in dist."),
+        (
+            "Never edit the file src/core/a.py by hand.",
+            "Never edit the file src/core/b.py by hand.",
+        ),
+        ("Never enable the old cache.", "Never disable the old cache."),
+    ],
+)
+def test_orders_for_two_acts_or_things_hold_both(order: str, then: str):
+    assert told(said(order, then).conventions) == [(order, "active"), (then, "active")]
+
+
+@pytest.mark.parametrize(
+    ("order", "again"),
+    [
+        ("Never use npm, yarn or bun.", "Don't use yarn, bun or npm."),
+        ("Use tabs, not spaces.", "Always use tabs, never spaces."),
+        ("Always run the tests before you commit.", "Always run tests before each commit."),
+        ("用 yarn 代替 npm。", "使用 yarn 代替 npm。"),
+    ],
+)
+def test_what_is_merged_takes_the_newest_wording(order: str, again: str):
+    (held,) = said(order, again).conventions
+    assert (held.sources, held.status) == ((0, 2), "active")
+    assert held.what == again
+
+
+def test_an_agents_wording_does_not_take_the_place_of_the_users():
+    state = WorkingState()
+    ordered = Noted(kind="convention", what="Never use npm here", sources=(1,))
+    noticed = Noted(kind="convention", what="Do not use npm here!", sources=(5,), origin="agent")
+    StatementBook(state).take([ordered, noticed])
+    (held,) = state.conventions
+    assert (held.what, held.origin, held.sources) == ("Never use npm here", "user", (1, 5))
+
+
+@pytest.mark.parametrize(
+    ("ban", "permission", "holds"),
+    [
+        ("Never use npm or yarn.", "You can use yarn now.", True),
+        ("Don't touch src/a.py and src/b.py.", "You can edit src/b.py now.", True),
+        ("Never edit src/a.py and src/b.py.", "Edit src/b.py.", True),
+        ("不要用 npm 和 yarn。", "现在可以用 yarn 了。", True),
+        ("Never delete the logs or the backups.", "You can delete the logs now.", True),
+        ("Never delete the logs or the backups.", "You can delete the backups again.", True),
+        ("Never use npm or yarn.", "You can use npm and yarn now.", False),
+        ("不要用 npm 和 yarn。", "现在可以用 npm 和 yarn 了。", False),
+        ("Never delete the logs or the backups.", "You can delete logs and backups now.", False),
+        ("Never delete the old logs.", "You can delete the logs now.", False),
+    ],
+)
+def test_a_permission_for_a_part_leaves_the_ban(ban: str, permission: str, holds: bool):
+    first = said(ban, permission).conventions[0]
+    assert (first.status == "active") is holds
 
 
 def test_a_permission_that_revokes_nothing_is_nothing():
