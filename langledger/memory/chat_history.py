@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
@@ -15,10 +16,13 @@ from langledger.database.queries import load_queries
 from langledger.entries import Location, about
 from langledger.entries import history as entries_of
 from langledger.entries.checks import checked_messages
+from langledger.errors import LangLedgerError
 from langledger.operations import Operation, arun, fetch, run
 from langledger.outage import append
 
 __all__ = ["LedgerChatMessageHistory", "messages_of"]
+
+logger = logging.getLogger("langledger.memory")
 
 _queries = load_queries("langledger.memory")
 
@@ -34,13 +38,14 @@ class LedgerChatMessageHistory(BaseChatMessageHistory):
     Args:
         ledger: Where the entries are kept.
         session_id: The conversation; the ledger's ``thread_id``.
-        user_id: User the conversation belongs to.
+        user_id: User the conversation belongs to; what they say of themselves is kept as facts.
     """
 
     def __init__(self, ledger: Host, *, session_id: str, user_id: str | None = None) -> None:
         self._executor = ledger.executor
         self._user_id = check_optional("user_id", user_id)
         self._outage = ledger.outage
+        self._facts = ledger.long_term
         self.location = Location(ledger.tenant, session_id)
 
     @property
@@ -71,7 +76,22 @@ class LedgerChatMessageHistory(BaseChatMessageHistory):
     def _add(self, messages: Sequence[BaseMessage]) -> Operation[None]:
         given = checked_messages(messages)
         named = [m if m.id else m.model_copy(update={"id": str(uuid4())}) for m in given]
-        yield from append(self._outage, self.location, named, user_id=self._user_id)
+        recorded = yield from append(self._outage, self.location, named, user_id=self._user_id)
+        if self._user_id is not None and not recorded.waiting:
+            yield from self._learn(self._user_id, named, recorded.entry_ids)
+
+    def _learn(
+        self, user_id: str, messages: Sequence[BaseMessage], entry_ids: Sequence[int]
+    ) -> Operation[None]:
+        """Keep what the messages say of their user; they are recorded though that fails."""
+        thread_id = self.location.thread_id
+        try:
+            for message, entry_id in zip(messages, entry_ids, strict=True):
+                yield from self._facts.learn_from(
+                    user_id, message, thread_id=thread_id, entry_id=entry_id
+                )
+        except LangLedgerError as error:
+            logger.warning("the user's facts could not be kept: %s", error)
 
 
 def messages_of(location: Location) -> Operation[list[BaseMessage]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain_classic.memory.chat_memory import BaseChatMemory
 from langchain_classic.memory.utils import get_prompt_input_key
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage, get_buffer_string
+from langchain_core.messages import BaseMessage, get_buffer_string
 from pydantic import ConfigDict, Field, model_validator
 
 from langledger.compaction.brought import brought_message
@@ -18,15 +20,19 @@ from langledger.compaction.options import compactor_of
 from langledger.compaction.recalled import Recaller
 from langledger.compaction.telemetry import announce_recall
 from langledger.entries import Location
-from langledger.errors import NothingToShrinkError
+from langledger.errors import LangLedgerError, NothingToShrinkError
 from langledger.memory.chat_history import LedgerChatMessageHistory, messages_of
+from langledger.memory.turns import completed, fitted, parted
 from langledger.operations import Operation, arun, run
-from langledger.tokens import count_message
+from langledger.tokens import count_messages
 
 __all__ = ["LedgerChatMemory"]
 
+logger = logging.getLogger("langledger.memory")
+
 _SCOPE = "chat-memory"  # its compactions are not those of an agent in the same thread
 _LEAST = 300  # tokens; less holds no summary beside a turn of ordinary length
+_LEAST_OLDER = 100  # tokens; in less nothing is said of the older messages
 _RECALLED = 5  # one part in so many of the limit is for what is recalled, as far as that leaves
 
 
@@ -43,9 +49,11 @@ class LedgerChatMemory(BaseChatMemory):
     Args:
         ledger: Where the conversation is kept.
         session_id: The conversation; the ledger's ``thread_id``.
-        user_id: User the conversation belongs to.
+        user_id: User the conversation belongs to; what they say of themselves is kept as facts,
+            and brought up where it bears on an input in another conversation.
         max_token_limit: Most tokens of the context, from 300; what is recalled has room from
-            about 360. Where the newest turn leaves no room for a summary, it is all there is.
+            about 360. Where the newest turn leaves no room for a summary, it is all there is; where
+            it does not fit by itself, its texts are cut.
         model: Writes summaries; None: the extractive summary, which asks no model.
         recall: Search what the context does not show for what bears on the input.
         memory_key: Name of the variable the prompt reads.
@@ -103,8 +111,6 @@ class LedgerChatMemory(BaseChatMemory):
 
     def _context(self, host: Host, inputs: dict[str, Any]) -> Operation[list[BaseMessage]]:
         messages = yield from messages_of(Location(host.tenant, self.session_id))
-        if not messages:
-            return []
         location = Location(host.tenant, self.session_id, _SCOPE)
         spare = self.max_token_limit - _LEAST
         extra = min(self.max_token_limit // _RECALLED, spare) if self.recall else 0
@@ -112,20 +118,32 @@ class LedgerChatMemory(BaseChatMemory):
             location=location, messages=messages, window=self.max_token_limit - extra
         )
         compactor = self._compactor(host)
-        try:
-            prepared = yield from compactor.prepare(planned)
-        except NothingToShrinkError:  # the newest turn alone is larger
-            return _newest(messages, planned.window)
-        view = prepared.view
-        context = [*([view.system] if view.system else []), *view.messages]
+        context = (yield from _conversation(compactor, planned)) if messages else []
         if extra:
             recaller = Recaller(recalling=host.recalling, max_tokens=extra)
             hidden = compactor.hidden(location)
             query = self._input(inputs)
-            text, brought = yield from recaller.for_input(planned, hidden, query)
+            known = yield from self._known(host, messages, query)
+            text, brought = yield from recaller.for_input(planned, hidden, query, known=known)
             announce_recall(brought, None)
             context += [brought_message(0, text)] if text else []
         return context
+
+    def _known(
+        self, host: Host, messages: Sequence[BaseMessage], query: str
+    ) -> Operation[Sequence[str]]:
+        """Return what other threads tell of the user that bears on the input."""
+        if self.user_id is None or not query.strip():
+            return ()
+        try:
+            return (
+                yield from host.long_term.lines(
+                    self.user_id, query, opening=not messages, thread_id=self.session_id
+                )
+            )
+        except LangLedgerError as error:
+            logger.warning("the user's facts could not be read: %s", error)
+            return ()
 
     def _compactor(self, host: Host) -> Compactor:
         return compactor_of(
@@ -163,14 +181,18 @@ class LedgerChatMemory(BaseChatMemory):
         )
 
 
-def _newest(messages: Sequence[BaseMessage], limit: int) -> list[BaseMessage]:
-    """Return the newest messages that fit, from one of the user on."""
-    kept: list[BaseMessage] = []
-    for message in reversed(messages):
-        limit -= count_message(message)
-        if limit < 0:
-            break
-        kept.insert(0, message)
-    while kept and not isinstance(kept[0], HumanMessage):
-        kept.pop(0)
-    return kept
+def _conversation(compactor: Compactor, call: ModelCall) -> Operation[list[BaseMessage]]:
+    """Return what stands for the older messages, and the newest ones, within the call's window."""
+    older, turn = parted(call.messages)
+    try:
+        view = (yield from compactor.prepare(call)).view
+    except NothingToShrinkError:  # what the user said last leaves no room for the rest
+        size = count_messages(turn)
+        room = call.window - size if size <= call.window else call.window // 2
+        before: list[BaseMessage] = []
+        if older and room >= _LEAST_OLDER:
+            smaller = replace(call, messages=older, window=room)
+            before = yield from _conversation(compactor, smaller)
+        return [*before, *fitted(turn, call.window - count_messages(before))]
+    context = [*([view.system] if view.system else []), *view.messages]
+    return completed(context, turn, call.window)

@@ -99,6 +99,39 @@ def test_what_bears_on_the_input_is_recalled_and_nothing_else(ledger: Ledger) ->
     assert "<recalled-history>" not in memory.load_memory_variables({"input": QUESTION})["history"]
 
 
+@pytest.mark.parametrize("limit", [300, 400])
+def test_the_newest_answer_is_always_there(ledger: Ledger, limit: int) -> None:
+    memory = ledger.chat_memory("s", max_token_limit=limit, recall=False)
+    for n in range(12):
+        asked = f"Question {n}: why does the wind blow over the hills today, and topic {n}?"
+        memory.save_context({"input": asked}, {"output": f"Answer {n}: the sun warms the ground."})
+        context = memory.load_memory_variables({"input": "x"})["history"]
+        assert asked in context
+        assert f"Answer {n}:" in context
+
+
+def test_a_long_paste_is_cut_and_hides_nothing_else(ledger: Ledger) -> None:
+    memory = filled(ledger, return_messages=True)
+    memory.save_context({"input": "Read: " + "line of log " * 1200}, {"output": "An error."})
+    context = memory.load_memory_variables({"input": QUESTION})["history"]
+    assert count_messages(context) <= LIMIT
+    said = [message.text for message in context]
+    assert any(FACT in text for text in said)
+    pasted = next(text for text in said if text.startswith("Read: line of log"))
+    assert said[said.index(pasted) + 1] == "An error."
+    assert provider_problems(context) == []
+
+
+def test_what_its_user_says_is_known_in_the_next_conversation(ledger: Ledger) -> None:
+    first = ledger.chat_memory("monday", user_id="ann")
+    first.save_context({"input": "I prefer tabs over spaces."}, {"output": "Noted."})
+    assert [fact.text for fact in ledger.facts("ann")] == ["I prefer tabs over spaces"]
+    second = ledger.chat_memory("tuesday", user_id="ann")
+    asked = {"input": "Do I prefer tabs or spaces?"}
+    assert "I prefer tabs" in second.load_memory_variables(asked)["history"]
+    assert ledger.chat_memory("other", user_id="bob").load_memory_variables(asked)["history"] == ""
+
+
 def test_loading_it_records_nothing_twice(ledger: Ledger) -> None:
     ledger.append([HumanMessage("yes"), AIMessage("yes"), HumanMessage("yes")], thread_id="s")
     memory = ledger.chat_memory("s")
