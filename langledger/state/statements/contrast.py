@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from langledger.state.statements.wording import features, stem
 
-__all__ = ["contrary", "exchanged", "forbids", "lifts_part", "other_verbs", "verb_of"]
+__all__ = ["contrary", "exchanged", "forbids", "lifts_part", "names_act", "other_verbs"]
 
 _ALIKE = 0.6
 _PREFIX = 4  # characters that two forms of one word share: migrate, migration
@@ -30,8 +30,9 @@ _REJECTS = re.compile(
 _JOINT = re.compile(r"\s*(?:,|\b(?:and|or|nor)\b|[、，]|[和或与及跟])\s*", re.IGNORECASE)
 _LEADS = re.compile(
     r"\A\W*(?:(?:please|always|never|ever|do not|don['’]?t|not|no"
-    r"|make sure (?:that |to )?|be sure to|ensure (?:that )?|let['’]?s|we|you|i|just|only|also|now|actually|must|should|will|shall|may"
-    r"|can|have to|need to|want to|['’]ll|from now on)\b[\s,]*)*",
+    r"|make sure (?:that |to )?|be sure to|ensure (?:that )?|let['’]?s|we|you|i|just|only|also|now"
+    r"|actually|must|should|will|shall|may|can|have to|need to|want to|['’]ll"
+    r"|from now on)\b[\s,]*)*",
     re.IGNORECASE,
 )
 _PASSIVE = re.compile(
@@ -43,6 +44,10 @@ _NO_VERB = re.compile(
     r"(?:the|an?|all|any|every|each|our|your|my|this|that|these|those|it|tests|before|after|when|if"
     r"|for|in|on|at|to|of|with|by|as|and|or|no|not|new|be|is|are|there|stick|adopt|stay|take"
     r"|select|set|put|switch|answer|reply|respond)\Z"
+)
+_DONE = re.compile(r"\b[a-z]{3,}ed\b")
+_HAN_LEADS = re.compile(
+    r"\A(?:请|務必|务必|必须|一定要?|始终|总是|不要|[别別]|勿|禁止|不得|不许|不准|要|再|都|只|可以|应该)*"
 )
 _HAN = re.compile("[\u3400-\u9fff]")
 _OPPOSITES = (
@@ -140,8 +145,28 @@ def exchanged(one: str, other: str) -> bool:
 
 def other_verbs(one: str, other: str) -> bool:
     """Whether two orders ask for different acts; one whose verb is not known may ask for any."""
-    a, b = verb_of(one), verb_of(other)
-    return bool(a and b) and a != b
+    a, b = _verb_of(one), _verb_of(other)
+    return bool(a and b) and not _one_word(a, b)
+
+
+def names_act(order: str, sentence: str) -> bool:
+    """Whether a sentence has the verbs of an order."""
+    if _HAN.search(order):
+        act = _act(order)
+        return bool(act) and act in sentence
+    first = _RAW.match(order[_lead(order) :].lower())
+    verbs = {first[0]} if first and not _NO_VERB.match(first[0]) else set[str]()
+    verbs |= {*_PASSIVE.findall(order.lower()), *_DONE.findall(order.lower())}
+    said = _raw(sentence)
+    return bool(verbs) and all(any(_one_word(stem(v), word) for word in said) for v in verbs)
+
+
+def _act(order: str) -> str:
+    """Return the characters of a Chinese order that its verb is in."""
+    rest = _HAN_LEADS.sub("", order)
+    moved = rest[:1] in ("把", "将", "將")
+    han = "".join(_HAN.findall(rest[1:] if moved else rest))
+    return han[-2:] if moved else han[:2]
 
 
 def lifts_part(permission: str, ban: str) -> bool:
@@ -149,14 +174,14 @@ def lifts_part(permission: str, ban: str) -> bool:
     if not features(ban).negative:
         return False
     named = features(permission).words
-    act = {verb_of(ban)}
+    act = {_verb_of(ban)}
     parts = [features(part).words - act for part in _JOINT.split(ban)]
     own = [part - frozenset().union(*(p for p in parts if p is not part)) for part in parts]
     hit = [bool(words & named) for words in own if words]
     return any(hit) and not all(hit)
 
 
-def verb_of(order: str) -> str:
+def _verb_of(order: str) -> str:
     """Return the stem of what an order says is to be done; empty where it is not told apart."""
     if _HAN.search(order):
         return ""
@@ -187,13 +212,16 @@ def _own(words: frozenset[str], others: frozenset[str]) -> list[str]:
     return [
         word
         for word in words - others
-        if not _HAN.search(word)
-        and not (word.isalpha() and any(_one_word(word, other) for other in others))
+        if not _HAN.search(word) and not any(_one_word(word, other) for other in others)
     ]
 
 
 def _one_word(word: str, other: str) -> bool:
-    return other.isalpha() and len(word) >= _PREFIX and word[:_PREFIX] == other[:_PREFIX]
+    """Whether two words are one in two forms, as far as their letters tell."""
+    if word == other:
+        return True
+    letters = word.isalpha() and other.isalpha() and len(word) >= _PREFIX
+    return letters and word[:_PREFIX] == other[:_PREFIX]
 
 
 def _opposites(one: str, other: str) -> frozenset[str]:

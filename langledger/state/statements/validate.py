@@ -10,8 +10,10 @@ import re
 from collections.abc import Mapping
 
 from langledger.state.records import KINDS, Statement, WorkingState
+from langledger.state.statements.contrast import contrary, names_act, other_verbs
 from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.likeness import about, features, replaces
+from langledger.state.statements.patterns import user_statements
 from langledger.state.statements.proposal import Proposal
 from langledger.state.statements.prose import sentences
 
@@ -21,6 +23,7 @@ _SHORTEST_QUOTE = 4  # characters, in any script
 _GROUNDED = 0.5
 _CONTEXT = 4  # messages before the one that is quoted
 _FEW = 2
+_DECIDES = ("decision", "convention")
 _TURN = re.compile(r"\.{3,}|…|;|,? but\b|；|，但是?", re.IGNORECASE)
 _FOR_THE_USER = re.compile(
     r"(?<![-\w])(?:users?|customer|client|human|owner|boss|manager|operator|maintainer)\b(?!-).{0,20}"
@@ -48,6 +51,12 @@ _NO_NEWS = re.compile(
     re.IGNORECASE,
 )
 _FOLDED = re.compile(r"[\W_]+")
+_ORDERS = re.compile(
+    r"\b(?:must|should|shall|never|always|please|don'?t|do not|need to|needs to|have to|has to|want"
+    r"|let'?s|make sure|ensure|only|prefer|avoid|no|not|stop|from now on)\b"
+    r"|必须|务必|一定|请|不要|[别別]|勿|禁止|不得|不许|不准|一律|统一|始终|总是|只|要|用|改|保持|保留",
+    re.IGNORECASE,
+)
 
 
 def refusal(
@@ -75,7 +84,8 @@ def refusal(
         return unquoted
     if agent is None:
         return _speaks_for_the_user(proposal, user)
-    return _unfounded(proposal, {**agent, **user})
+    spoken = {**agent, **user}
+    return _unfounded(proposal, spoken) or _turned_round(proposal, spoken)
 
 
 def said_by_user(proposal: Proposal, user: Mapping[int, str]) -> bool:
@@ -84,12 +94,24 @@ def said_by_user(proposal: Proposal, user: Mapping[int, str]) -> bool:
     What does not speak of the same for the greater part, or turns it round, is the agent's own.
     """
     near = _around(proposal.quote, user)
-    if not near:
+    if not near or about(proposal.what, " ".join(near)) <= _GROUNDED:
         return False
-    what = features(proposal.what)
-    forbids = what.negative and not features(" ".join(near)).negative
-    turned = any(replaces(proposal.what, sentence) for sentence in near)
-    return not (forbids or turned) and about(proposal.what, " ".join(near)) > _GROUNDED
+    if _turned(proposal.what, near):
+        return False
+    held = _holding(proposal.quote, user) or near
+    return proposal.kind not in _DECIDES or any(_says(proposal.what, one) for one in held)
+
+
+def _says(what: str, sentence: str) -> bool:
+    """Whether a sentence orders or chooses, or names the act; to be fond of a thing is neither."""
+    ordered = [said.what for said in user_statements(sentence, 0)]
+    return names_act(what, sentence) or any(not other_verbs(what, order) for order in ordered)
+
+
+def _turned(what: str, said: list[str]) -> bool:
+    """Whether words forbid what was not forbidden, or turn round what was said."""
+    forbids = features(what).negative and not features(" ".join(said)).negative
+    return forbids or any(replaces(what, one) or contrary(what, one) for one in said)
 
 
 def quoted_in(quote: str, spoken: Mapping[int, str]) -> int | None:
@@ -146,12 +168,21 @@ def _active(state: WorkingState, proposal: Proposal) -> Statement | None:
 
 def _supposes(quote: str, spoken: Mapping[int, str]) -> bool:
     """Whether the clause the quote stands in asks, supposes or tells of others."""
-    wanted = _folded(quote)
+    return any(grammar_of(quote).doubtful(clause) for clause in _clauses(quote, spoken))
+
+
+def _holding(quote: str, spoken: Mapping[int, str]) -> list[str]:
+    """Return the sentences that hold the whole quote."""
     at = quoted_in(quote, spoken)
-    around = [s for s in sentences(spoken[at]) if wanted in _folded(s)] if at is not None else []
+    wanted = _folded(quote)
+    return [s for s in sentences(spoken[at]) if wanted in _folded(s)] if at is not None else []
+
+
+def _clauses(quote: str, spoken: Mapping[int, str]) -> list[str]:
+    """Return the clauses that a quote stands in; itself where it is in none."""
+    around, wanted = _holding(quote, spoken), _folded(quote)
     clauses = [c for s in around for c in _TURN.split(s) if wanted in _folded(c)]
-    grammar = grammar_of(quote)
-    return any(grammar.doubtful(clause) for clause in clauses or around or [quote])
+    return clauses or around or [quote]
 
 
 def _around(quote: str, spoken: Mapping[int, str]) -> list[str]:
@@ -181,6 +212,27 @@ def _unfounded(proposal: Proposal, spoken: Mapping[int, str]) -> str | None:
     if about(proposal.what, " ".join([*texts, proposal.quote])) >= _GROUNDED:
         return None
     return "its words are not those of the messages"
+
+
+def _turned_round(proposal: Proposal, spoken: Mapping[int, str]) -> str | None:
+    """Refuse what a model makes of a clause that says the contrary, or orders nothing."""
+    if proposal.kind not in _DECIDES:
+        return None
+    clauses = _clauses(proposal.quote, spoken)
+    if _turned(proposal.what, clauses):
+        return "it turns the quoted words round"
+    if proposal.kind == "decision" or any(_orders(proposal.what, clause) for clause in clauses):
+        return None
+    return "the quoted words order nothing"
+
+
+def _orders(what: str, clause: str) -> bool:
+    begins = clause.strip().lower().startswith
+    return (
+        _ORDERS.search(clause) is not None
+        or bool(user_statements(clause, 0))
+        or any(begins(word) for word in what.lower().split()[:2])
+    )
 
 
 def _folded(text: str) -> str:
