@@ -67,13 +67,18 @@ _LOOKS = _words("""
 _FILTERS = _words("""
     head tail grep egrep fgrep rg sed awk cut sort uniq wc cat tee less more tr jq yq nl column fold
 """)
-_SAYS = _words("echo printf true :")
+# Behind ``;`` or ``||`` they tell of what ran before, whose exit code is lost.
+_SAYS = (_LOOKS | _FILTERS | {":"}) - {"test", "["}
 _FILE_TOOLS = _LOOKS | _words(
     "cp mv rm touch mkdir rmdir tee ln chmod perl patch apply_patch applypatch"
 )
 _GIT_LOOKS = re.compile(
-    r"git (?:-\S+ \S+ )*(?:add|status|diff|log|show|branch|blame|grep|ls-files|ls-tree|rev-parse"
-    r"|remote|describe|reflog|merge-base|cat-file|shortlog|config --get|stash list)\b"
+    r"git (?:-\S+ \S+ )*(?:add|status|diff(?:-\w+)?|log|show|branch|blame|grep|ls-files|ls-tree"
+    r"|rev-parse|remote|describe|reflog|merge-base|cat-file|shortlog|stash list"
+    r"|config (?:--get|--list|-l)|check-(?:ignore|attr|ref-format)|ls-remote|for-each-ref"
+    r"|show-ref|rev-list|cherry(?!-pick)"
+    r"|tag(?= *\Z| -[ln]| --(?:sort|list|(?:no-)?(?:contains|merged)|points-at|format|column)))"
+    r"(?![\w-])"
 )
 _GH_LOOKS = frozenset(("view", "list", "ls", "status", "diff", "checks", "watch"))
 _GH_SENDS = re.compile(r"-[fF]|--(?:raw-)?field|--input")
@@ -90,6 +95,11 @@ _ASKS = re.compile(
     r"|\\[dl]|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+
+
+def _asks_itself(words: Sequence[str]) -> bool:
+    """Whether a program was only asked how it is used, or which it is."""
+    return "--help" in words[1:] or (words[-1] in ("--version", "help") and len(words) == 2)
 
 
 def _only_looks(words: Sequence[str]) -> bool:
@@ -128,18 +138,19 @@ def command_kind(invocations: Sequence[Sequence[str]], *, changes: bool) -> Comm
         The first of ``test``, ``commit``, ``lint`` and ``build`` that it does; ``edit`` where
         it only changes files, which their records tell; ``inspect`` where it only looks.
     """
-    lines = [" ".join(words)[:200] for words in invocations if words]
+    invocations = [words for words in invocations if words and not _asks_itself(words)]
+    lines = [" ".join(words)[:200] for words in invocations]
     for kind, pattern in _KINDS:
         if any(pattern.match(line) for line in lines):
             return kind
-    programs = {words[0] for words in invocations if words and not _only_looks(words)}
+    programs = {words[0] for words in invocations if not _only_looks(words)}
     if programs <= _LOOKS and not changes:
         return "inspect"
     return "edit" if programs <= _FILE_TOOLS else "other"
 
 
 def hides_exit_code(events: Sequence[Event]) -> bool:
-    """Whether a script's exit code is that of a filter or an ``echo`` behind its last command."""
+    """Whether a script's exit code is that of a filter, or of what only shows something behind."""
     commands = [event for event in events if not isinstance(event, str)]
     if len(commands) < 2 or not commands[-1].words:
         return False

@@ -93,10 +93,11 @@ _SUMMARY = re.compile(
 )
 _COMMITTED = re.compile(r"^\[[\w./@-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\] ")
 _PUSHED = re.compile(r"^\s*[+* ]*(?:[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,}|\[new \w+\])\s+\S+ -> ")
+_REJECTED = re.compile(r"^\s*! \[(?:remote )?rejected\]")
 _BAD = re.compile(
     r"(?:^|\W)(?!0 )\d+ (?:failed|errors?|failures?|problems?|issues)\b|^(?:FAILED|FAIL|--- FAIL)\b"
     r"|^\s*(?:\S+: )?(?:fatal )?error(?:\[\w+\])?:|^test result: FAILED|build failed"
-    r"|^\S+:\d+:\d+: |\[rejected\]|^nothing to commit",
+    r"|^\S+:\d+:\d+: |\[(?:remote )?rejected\]|^nothing to commit",
     re.IGNORECASE,
 )
 
@@ -235,7 +236,8 @@ def _last_line(tail: str, kind: CommandKind, *, ok: bool) -> str:
     checks = kind in ("test", "build", "lint")
     wanted: tuple[re.Pattern[str], ...] = (_SUMMARY,) if checks else ()
     if not ok:
-        wanted = (_BAD, _TROUBLE) if checks else (_TROUBLE,)
+        first = (_BAD,) if checks else (_REJECTED,) if kind == "commit" else ()
+        wanted = (*first, _TROUBLE)
     elif kind == "commit":
         wanted = (_COMMITTED, _PUSHED)
     for pattern in wanted:

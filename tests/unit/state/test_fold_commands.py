@@ -190,6 +190,10 @@ OUTCOMES = [
     ("pytest -q | tail -5", "....\n7 passed in 1.2s", True, "7 passed in 1.2s"),
     ("pytest -q | tail -5", "1 failed, 6 passed in 1.2s", False, "1 failed, 6 passed in 1.2s"),
     ("pytest -q; echo done", "done", None, "done"),
+    ("npm test > log 2>&1; tail -1 log", "FAIL src/a.test.js", False, "FAIL src/a.test.js"),
+    ("pytest -q > log 2>&1; cat log", "7 passed in 1.2s", True, "7 passed in 1.2s"),
+    ("pytest -q > log || tail -1 log", "something", None, "something"),
+    ("pytest -q > log; test -s log", "", True, ""),
     ("./deploy.sh | tail -1", "error: no host", None, "error: no host"),
     ("set -o pipefail; make | tail -1", "linked", True, "linked"),
     ("cat a.log && make", "linked", True, "linked"),
@@ -227,9 +231,9 @@ def test_a_call_refused_in_the_log_of_a_host_that_repeats_it_has_no_outcome():
     ("command", "kind"),
     [
         ("git tag v1", "commit"),
-        ("git tag", "other"),
-        ("git tag --sort=-v:refname | head", "other"),
-        ("git tag -l", "other"),
+        ("git tag", "inspect"),
+        ("git tag --sort=-v:refname | head", "inspect"),
+        ("git tag -l", "inspect"),
     ],
 )
 def test_tags_are_made_by_name(command: str, kind: str):

@@ -159,6 +159,24 @@ def test_earlier_commits_are_told_by_their_subjects_and_older_runs_without_outco
     ]
 
 
+def test_what_was_pushed_tagged_or_opened_is_told_and_what_failed_before_what_went_well():
+    published = [
+        ran("git push origin main --tags", 1, kind="commit", ok=False, outcome="[rejected]"),
+        ran("git tag v1", 2, kind="commit"),
+        ran('gh pr create --title "v1"', 3, ok=True),
+        ran("git push origin release/v1", 4, kind="commit", ok=True, outcome="x"),
+    ]
+    others = [ran(f"./step {n}", 10 + n, ok=n != 0) for n in range(12)]
+    assert command_part(*published, *others) == [
+        "- `git push origin release/v1` ok: x [#4]",
+        '- `gh pr create --title "v1"` ok [#3]',
+        "- `git tag v1` [#2]",
+        "- `git push origin main --tags` failed: [rejected] [#1]",
+        *(f"- `./step {n}` ok [#{10 + n}]" for n in (11, 10, 9, 8, 7, 6, 5, 4)),
+        "- `./step 0` failed [#10]",
+    ]
+
+
 def test_finished_steps_are_all_named_the_newest_first_and_counted_where_they_are_many():
     steps = [
         TaskStep(step=f"step {n}", status="completed", completed=n, sources=(n,)) for n in range(12)

@@ -220,6 +220,10 @@ def test_what_a_script_is_for():
     assert kind("cargo build --release") == "build"
     assert kind("git add -A && git commit -m 'run the tests'") == "commit"
     assert kind("git merge-base a b") == "inspect"
+    for looks in ("check-ignore -v a", "tag --sort=-v:refname | head", "tag", "push --help"):
+        assert kind(f"git {looks}") == "inspect"
+    assert kind("uv run ec decision create --help 2>&1 | head -20") == "inspect"
+    assert kind("git tag v1 && git push --tags") == "commit"
     assert kind("grep -rn 'pytest' . | head") == "inspect"
     assert kind("cat > a.py <<'EOF'\nimport pytest\nEOF") == "edit"
     assert kind("pip install x") == "other"
