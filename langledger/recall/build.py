@@ -6,7 +6,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
@@ -18,12 +18,20 @@ from langledger.entries.codec import storable
 from langledger.entries.compression import compress, decompress
 from langledger.recall.analysis import Analysis, analyse, is_whole
 from langledger.recall.dates import terms_of_dates, terms_of_day
-from langledger.recall.metadata import facts_of
+from langledger.recall.metadata import SAID_AT, facts_of
 from langledger.recall.tags import importance_of, tags_of
 from langledger.recall.types import Text
 from langledger.recall.units import call_heads, units_of
 
-__all__ = ["CONTEXT", "Clean", "Unit", "quoted", "text_of", "units_of_entries", "units_of_texts"]
+__all__ = [
+    "CONTEXT",
+    "Clean",
+    "Unit",
+    "quoted",
+    "text_of",
+    "units_of_entries",
+    "units_of_texts",
+]
 
 CONTEXT = "<"
 """Begins the terms that a short message takes over from those before it."""
@@ -33,6 +41,7 @@ NEARNESS = {"A": 0.6, "B": 0.5, "C": 0.4, "D": 0.25}
 _BACK = "ABCCDDDD"  # labels of the messages before, the nearest first
 _SPEAKER = re.compile(r"\A\s*[^\W\d_][\w .'-]{0,40}[:\uff1a]\s")
 _DATE = 60  # characters of a value that may be a date
+_FIRST = datetime(1970, 1, 2, tzinfo=UTC)  # a clock that was never set says less
 _SHORT = 400  # characters; what is longer says itself what it is about
 
 
@@ -117,6 +126,22 @@ def units_of_texts(texts: Iterable[Text], *, clean: Clean = str) -> list[Unit]:
     return units
 
 
+def _said_at(entry: Entry) -> datetime | None:
+    """Return the time that a message was said at, where it has one other than of its recording.
+
+    Formats of :mod:`langledger.replay` put it into ``response_metadata["timestamp"]``, as ISO text.
+    What was recorded before it was said has a clock that is wrong.
+    """
+    given: Any = entry.message.response_metadata.get("timestamp")
+    try:
+        said = datetime.fromisoformat(given)
+    except (TypeError, ValueError):  # none, or one of a provider's own kind
+        return None
+    if said.tzinfo is None:
+        said = said.replace(tzinfo=UTC)
+    return said if _FIRST < said < entry.created_at else None
+
+
 def text_of(body: bytes) -> str:
     """Return the text of a row.
 
@@ -138,7 +163,12 @@ def _unit(
     # What a shell printed for the user is no more the user's word than what one printed for a tool.
     tags = tags_of(text, "tool" if is_user_run(entry.message) else entry.role)
     tool = getattr(entry.message, "name", None) if entry.role == "tool" else None
-    facts = {**facts_of(text), **({"tool": tool} if tool else {})}
+    said = _said_at(entry)
+    facts = {
+        **facts_of(text),
+        **({"tool": tool} if tool else {}),
+        **({SAID_AT: said.isoformat()} if said is not None else {}),
+    }
     own = dict.fromkeys((*analysis.counts, *_dates(entry, text)), "")
     context = {CONTEXT + term: label for term, label in around.items() if term not in own}
     return Unit(
@@ -188,12 +218,12 @@ def _nearness(talk: Sequence[set[str]]) -> dict[str, str]:
 def _dates(entry: Entry, text: str) -> Iterator[str]:
     """Return the terms of when something was said, and of the dates that somebody names in it.
 
-    When it was said is a date that the caller gave, else when it was recorded. A tool's output has
-    dates that nobody asks for.
+    When it was said is a date that the caller gave, else the message's own time, else when it was
+    recorded. A tool's output has dates that nobody asks for.
     """
     given = (value for value in entry.metadata.values() if isinstance(value, str))
     dates = [term for value in given for term in terms_of_dates(value[:_DATE])]
-    yield from dates or terms_of_day(entry.created_at)
+    yield from dates or terms_of_day(_said_at(entry) or entry.created_at)
     if _is_talk(entry.message):
         yield from terms_of_dates(text)
 

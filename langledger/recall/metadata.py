@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["facts_of"]
+__all__ = ["SAID_AT", "facts_of"]
+
+SAID_AT = "said_at"
+"""Of a unit: when it was said, as ISO text, where that is known and not when it was recorded."""
 
 _MOST = 12  # of a kind, so that a listing does not become its own metadata
 _PATH = re.compile(

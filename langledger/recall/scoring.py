@@ -30,6 +30,7 @@ from langledger.operations import Row
 from langledger.recall.analysis import is_whole
 from langledger.recall.build import text_of
 from langledger.recall.folding import Candidate, asks, fold, superseded, without_calls
+from langledger.recall.metadata import SAID_AT
 from langledger.recall.phrases import Pair, phrase_shares
 from langledger.recall.tags import LASTING
 
@@ -163,7 +164,9 @@ def _by_ranks(found: Sequence[Candidate]) -> None:
 
 
 def _age_from(row: Row) -> datetime:
-    return max(row["created_at"], row["last_at"] or row["created_at"])
+    told = row["metadata"].get(SAID_AT)
+    said = datetime.fromisoformat(told) if told is not None else row["created_at"]
+    return max(said, row["last_at"] or said)
 
 
 def _adjust(one: Candidate, newest: datetime) -> None:

@@ -26,7 +26,8 @@ class Hit:
         text: The unit as it was indexed, whole.
         score: What the hits are ordered by; comparable within one search only.
         scores: Raw signals and factors: ``words``, ``identifiers``, ``cosine``, ``decay``, ...
-        metadata: What was extracted from the text, what the caller gave, and its tags.
+        metadata: What was extracted from the text, what the caller gave, and its tags; of what was
+            imported, ``said_at``, when it was said, as ISO text.
         created_at: When the entry was recorded.
         part: Place of the unit within the entry, from 0.
         reasons: Why it stands where it stands, in words; empty unless ``explain`` was asked.

@@ -389,3 +389,17 @@ def test_what_was_said_on_a_day_is_found_by_the_day(ledger: Ledger) -> None:
         say(ledger, f"we looked at harbour {day}", metadata={"date": f"2023-05-{day:02}"})
     assert texts(ledger, "Which harbour was it on May 7th?")[0] == "we looked at harbour 7"
     assert texts(ledger, "5月21日看了哪个 harbour")[0] == "we looked at harbour 21"
+
+
+def test_what_is_imported_has_the_time_it_was_said_at(ledger: Ledger) -> None:
+    stamps = ["2023-05-07T10:00:00.000Z", "2023-12-21T10:00:00", "no time", 1683453600, None]
+    messages = [
+        HumanMessage(f"we looked at harbour {n}", response_metadata={"timestamp": stamp})
+        for n, stamp in enumerate(stamps)
+    ]
+    ledger.append(messages, thread_id="t")
+    hits = ledger.recall("Which harbour was it on May 7th?", thread_id="t")
+    assert hits[0].text == "we looked at harbour 0"
+    assert hits[0].metadata["said_at"] == "2023-05-07T10:00:00+00:00"
+    decay = {hit.text[-1]: hit.scores["decay"] for hit in hits}
+    assert decay["0"] == decay["1"] < decay["2"] == decay["3"] == decay["4"]
