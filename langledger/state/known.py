@@ -61,10 +61,18 @@ class Known:
         ]
 
     def restorable(self, path: str) -> list[str]:
-        """Return the files at or below the path that have changes to take back."""
+        """Return the files at or below the path that have changes to take back.
+
+        A file that was written here and deleted is one of them only where it is named: most
+        likely git never had it.
+        """
         return [
             name
             for name, record in self.files.items()
-            if (name == path or is_within(name, path))
+            if (name == path or (is_within(name, path) and not _is_gone(record)))
             and record.actions[-1].position > self.committed
         ]
+
+
+def _is_gone(record: FileRecord) -> bool:
+    return record.deleted and record.actions[0].action in ("create", "write", "rename")

@@ -98,7 +98,7 @@ def marks(record: FileRecord) -> str:
     if record.deleted:
         words.append(f"moved to {path_text(last.other)}" if last.other else "deleted")
     elif last.action == "restore":
-        words.append("reverted")
+        words.append(data(last.summary, 80) or "reverted")  # how, where it can come back
     elif last.action == "create" and any(change.action == "delete" for change in record.actions):
         words.append("deleted and made anew")
     elif any(change.action == "write" for change in record.actions):

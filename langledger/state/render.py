@@ -96,7 +96,7 @@ def render_state(
     if max_tokens <= 0:
         return ""
     sections = [section for section in _sections(state) if section.lines]
-    files = _ranked(state.files_touched)
+    files = [item for item in _ranked(state.files_touched) if not _is_put_back(item[1])]
     wanted = [section.cost(count) for section in sections]
     kept_free = min(sum(wanted), max_tokens - int(max_tokens * FILES_SHARE))
     if state.last_action is not None:  # its section is the first
@@ -248,9 +248,14 @@ def _ranked(files: Mapping[str, FileRecord]) -> Files:
 
     def rank(item: tuple[str, FileRecord]) -> tuple[bool, int, int, int, str]:
         path, record = item
-        weight = 2 if record.created and record.deleted else record.last_action == "restore"
         newest = record.actions[-1].source
-        return _is_scratch(path), int(weight), -newest, -len(record.actions), path
+        return (
+            _is_scratch(path),
+            int(record.created and record.deleted),
+            -newest,
+            -len(record.actions),
+            path,
+        )
 
     return sorted(files.items(), key=rank)
 
@@ -263,6 +268,7 @@ def _sections(state: WorkingState) -> list[_Section]:
     steps.add(1, map(step_line, _open_steps(state.task_progress)))
     steps.add(3, map(step_line, _updated_steps(state.task_progress)))
     _add_done(steps, state.task_progress)
+    put_back = _put_back(state)
     commands = _Section("## Commands")
     commands.lines.extend(command_lines(state.commands.values()))
     reads = _Section("## Files read")
@@ -271,6 +277,7 @@ def _sections(state: WorkingState) -> list[_Section]:
     others.add(7, _other_tasks(state))
     return [
         last,
+        put_back,
         steps,
         _statements("## Decisions", 2, state.decisions),
         _statements("## Conventions", 2, state.conventions),
@@ -280,6 +287,20 @@ def _sections(state: WorkingState) -> list[_Section]:
         reads,
         others,
     ]
+
+
+def _put_back(state: WorkingState) -> _Section:
+    """Return the section of the files whose changes were taken back: they are not there now."""
+    files = [item for item in _ranked(state.files_touched) if _is_put_back(item[1])]
+    section = _Section(f"## Changed and put back since ({len(files)})")
+    lines = (file_line(path, record, details=False) for path, record in files)
+    sources = (references(record.sources) for _, record in files)
+    section.add(4, map(" ".join, zip(lines, sources, strict=True)))
+    return section
+
+
+def _is_put_back(record: FileRecord) -> bool:
+    return record.last_action == "restore"
 
 
 def _open_steps(steps: Sequence[TaskStep]) -> list[TaskStep]:

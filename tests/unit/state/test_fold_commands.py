@@ -6,6 +6,8 @@ import pytest
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from langledger.state.fold import StateFold
+from langledger.state.render import BRIDGE, render_state
+from langledger.tokens import count_text
 from tests.unit.state.folding import CWD, SUCCESS, after, call, done, result, run
 
 
@@ -56,6 +58,26 @@ def test_what_is_new_is_cleaned_and_not_put_aside(script: str, there: bool):
         result("", "c2"),
     )
     assert done(state)[-1] == ("new.py", "create" if there else "delete")
+
+
+@pytest.mark.parametrize("undo", ["git stash", "git reset --hard"])
+def test_what_was_deleted_is_not_put_aside_and_what_was_put_aside_says_so(undo: str):
+    state = run(
+        call("Write", {"file_path": "a.py", "content": "x\n"}),
+        result(SUCCESS),
+        call("Bash", {"command": "git rm -f a.py"}, "c2"),
+        result("rm 'a.py'", "c2"),
+        call("Edit", {"file_path": "b.py", "old_string": "x", "new_string": "y"}, "c3"),
+        result(SUCCESS, "c3"),
+        call("Bash", {"command": undo}, "c4"),
+        result("done", "c4"),
+    )
+    text = render_state(state, max_tokens=1000, count=count_text)
+    changed, _, rest = text.partition(BRIDGE)
+    assert "- a.py (deleted)" in changed
+    assert "b.py" not in changed
+    how = "put aside by git stash" if undo == "git stash" else "reverted"
+    assert f"## Changed and put back since (1)\n- b.py ({how})" in rest
 
 
 def test_what_comes_back_from_the_stash_is_changed_again():

@@ -76,16 +76,18 @@ FULL = WorkingState(
 )  # fmt: skip
 
 EXPECTED = """\
-## Files already changed (5)
+## Files already changed (4)
 - src/new.py (new) [#9]
 - src/b.py (moved from src/a_old.py) [#8]
 - src/a.py (2 edits): def login(user): ... [#3, #4]
-- src/back.py (reverted) [#6, #7]
 - src/gone.py (deleted) [#5, #6]
 These changes are already made; do not make them again.
 
 ## Last action
 - Bash: pytest -q → failed: 1 failed [#20] It did not work; do not take it as done.
+
+## Changed and put back since (1)
+- src/back.py (reverted) [#6, #7]
 
 ## Steps
 - fix login (in progress) [#7]
