@@ -21,6 +21,7 @@ _PARTS = (
     ("kept", "kept as it was", "#7f9ee8"),
     ("said", "said since", "#a98be0"),
     ("results", "tool results since", "#8cc7a5"),
+    ("beyond", "recalled and other", "#d995b8"),
 )
 
 

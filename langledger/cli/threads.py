@@ -136,7 +136,7 @@ def _draw(ledger: Ledger, there: Location, file: Path, *, as_json: bool) -> None
     from langledger.operations import run
     from langledger.ui.timeline import timeline
 
-    shown = run(timeline(there), ledger.executor)
+    shown, _ = run(timeline(there), ledger.executor)
     draw_timeline(shown, file, title=one_line(there.thread_id))
     if as_json:
         print_json({"thread_id": there.thread_id, "plot": str(file), **shown.as_json()})
