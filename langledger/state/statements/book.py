@@ -179,12 +179,20 @@ def _newer_replaces(noted: Noted, known: Statement) -> bool:
 
 
 def _corrected(noted: Noted, held: list[Statement]) -> Statement | None:
-    """Return the choice that a correction by another name alone is of: the last one before it."""
-    if not (noted.corrects and names_one(noted.what)):
+    """Return the choice that a correction by another name alone is of.
+
+    The one that took the place of what is gone back to, else the last one of a name.
+    """
+    if not (noted.corrects and names_one(noted.what)) or noted.instead_of:
         return None
-    before = [s for s in held if s.status == "active" and s.position[0] < noted.position[0]]
-    last = max(before, key=lambda s: s.position, default=None)
-    return last if last is not None and names_one(last.what) else None
+    left = {s.superseded_by for s in held if about(s.what, noted.what) == 1}
+    named = [
+        s
+        for s in held
+        if s.status == "active" and s.position[0] < noted.position[0] and names_one(s.what)
+    ]
+    meant = [s for s in named if s.id in left] or named
+    return max(meant, key=lambda s: s.position, default=None)
 
 
 def _fit(closing: Closing, known: Statement) -> float:

@@ -12,6 +12,7 @@ _NOT_ORDERS = (
     r"worry|bother|mind|care|get me wrong|think|know|see|understand|believe|recall|remember|like"
     r"|feel|have|need|seem|mean|trust|you|we|they|i\b|hesitate|panic|be (?:afraid|sorry|shy)|sweat"
     r"|gonna|going|would|will|was|were|had|been|have been|in my"
+    r"|seen|heard|met|done|tried|felt|saw|knew|thought"
     r"|give up|ask again|ask me why|say|love|agree|expect|quite|even know|work\b|exist"
 )
 _DOING = (
@@ -47,7 +48,7 @@ _CONVENTIONS = (
     Rule(
         "convention",
         r"always\s+(?!(?:get|got|have|had|been|the case|wanted|thought|fail|feel|love|like"
-        r"|enjoy)\b)"
+        r"|enjoy|nice|good|great|happy|glad|fun|lovely|a|an|here|there|something|someone)\b)"
         r"(?!\w+(?:ed|[^su]s)\b)[a-z]",
         0.9,
     ),
@@ -128,8 +129,8 @@ _CONVENTIONS = (
     ),
     Rule(
         "convention",
-        r"(?:i|we)(?:'d| would)? (?:always|never)\s+(?:want|use|write|commit|put|name"
-        r"|do|run|push|merge|import)\b",
+        r"(?:i always want|i never want|(?:i(?:'d| would)|we(?:'d| would)?) (?:always|never)"
+        r"\s+(?:want|use|write|commit|put|name|do|run|push|merge|import))\b",
         0.8,
     ),
     Rule(
@@ -331,6 +332,13 @@ ENGLISH = Grammar(
     instead=(
         r"(?:instead of|rather than|,\s*not)\s+(?!(?:it|that|this"
         r"|them)\b)(?P<old>[^,.;]{2,60})"
+        r"|\A(?:let'?s )?(?:forget|drop|scrap|ditch)(?: about)? (?P<dropped>[\w.+#-]{2,30})[,;]"
+        r"|\A(?:let'?s )?(?:switch|move|migrate) from (?P<left>[\w.+#-]{2,30}) to\b"
+    ),
+    changing=(
+        r"\A(?:let'?s )?(?:(?:go|revert|change) back to|(?:switch|move) (?:back )?to|back to)\b"
+        r"|\A(?:set|change|switch|put|turn) [^,.;]{1,40} back to\b"
+        r"|\Ause [\w.+#-]+ instead[.!\s]*\Z"
     ),
     clause=(
         r"(?:[,;]|\s+(?:and|but)|\s+[—–-])\s+(?:and |but |please |also )*(?=(?:don'?t"

@@ -29,8 +29,8 @@ _NUMBER = (
 )
 _NO_NAME = (
     r"(?:it|this|that|these|those|them|one|both|all|any|your|my|his|her|whatever|more|less|caution"
-    r"|care|common sense|only|up|of|to|in|on|with|the (?:above|following|same|other|latest|attached"
-    r"|below|tools?|browser|links?|search|terminal|shell|rest|way))"
+    r"|care|cases?|common sense|only|up|of|to|in|on|with"
+    r"|the (?:above|following|same|other|latest|attached|below|tools?|browser|links?|search|terminal|shell|rest|way))"
 )
 _NOT_KEPT = (
     r"(?:going|up|me|us|you|an|calm|track|quiet|on|off|away|out|everything|things?|everyone|talking"
@@ -41,8 +41,39 @@ _ORDINAL = (
     r"(?:the (?:first|second|third|fourth|last|former|latter|other)|(?:option|approach|variant"
     r"|number|plan) \w+)(?: (?:one|option|approach|variant|solution|way|version|idea|proposal))?"
 )
+_CHOICE = r"(?:(?-i:[A-Z])[\w.+#-]*|[`\"']\S+|(?:[\w-]+ )?v?\d[\w.]*)"
+_ACTS = (
+    r"(?:push|commit|deploy|merge|publish|release|rebase|squash|amend|force-push|refactor|reformat)"
+)
 
 BARE = (
+    Rule("convention", rf"(?:never|don'?t|do not)(?: ever)? {_ACTS}[.!\s]*\Z", 0.85),
+    Rule(
+        "decision",
+        r"(?:let'?s )?(?:(?:go|revert) back to|(?:switch|move) (?:back )?to|back to) "
+        rf"{_CHOICE}{_END}",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        rf"(?:let'?s )?(?:switch|move|migrate) from (?!{_NO_NAME}\b){_WORD} to"
+        rf" (?!{_NO_NAME}\b){_WORD}{_END}",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        rf"(?:let'?s )?(?:forget|drop|scrap|ditch)(?: about)? (?!(?:the|{_NO_NAME})\b)[\w.+#-]+[,;]"
+        r" (?:and |then |let'?s |we'll )*(?:use|go with|switch to|take)"
+        rf" (?!(?:the|{_NO_NAME})\b){_NAMED}{_END}",
+        0.8,
+    ),
+    Rule(
+        "decision",
+        r"(?:the |our |all |every )?(?!(?:you|it|this|that|he|she|they|we|i|there|people)\b)"
+        rf"{_NAMED} must (?:be|stay|remain)(?: (?:at|set to|most|least|under|below|above|exactly))*"
+        rf" {_NUMBER}{_END}",
+        0.75,
+    ),
     Rule("decision", rf"use (?!{_NO_NAME}\b){_NAMED}{_WHERE}{_END}", 0.75),
     Rule("decision", rf"keep (?!{_NOT_KEPT}\b){_NAMED}{_WHERE}{_END}", 0.75),
     Rule(

@@ -49,7 +49,8 @@ class Grammar:
         refused: What a sentence must not contain: it asks, supposes or tells of others.
         passing: What makes an order one about the work at hand, or one that says nothing without
             the sentence before it: no convention.
-        instead: With a group ``old``: what is replaced.
+        instead: With one group that matches: what is replaced.
+        changing: What tells a choice that takes the place of the one before, whatever its name.
         clause: What stands before an order within a sentence.
         unfit: Sentences too short to say anything.
     """
@@ -67,6 +68,7 @@ class Grammar:
     refused: str
     passing: str
     instead: str
+    changing: str
     clause: str
     unfit: str
     _compiled: dict[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
@@ -115,8 +117,8 @@ class Grammar:
             sources=(at[0],),
             index=at[1],
             confidence=rule.confidence,
-            corrects=corrects,
-            instead_of=old["old"].strip() if old else "",
+            corrects=corrects or self._pattern(self.changing).search(what) is not None,
+            instead_of=old[old.lastgroup or 0].strip() if old else "",
         )
 
     def _closing(self, text: str, source: int, index: int) -> Closing | None:

@@ -26,9 +26,12 @@ _SPOKEN = re.compile(
     r"|(?:中文|英文|英语|汉语|日语|法语|德语|俄语|韩语)(?:来)?(?:回答|回复|交流)",
     re.IGNORECASE,
 )
+_ONE = r"[A-Za-z][\w.+#-]*"
 _NAMES_ONE = re.compile(
-    r"\A(?:let'?s |we(?:'ll| will) )?(?:just )?(?:use|go with|switch to|改用|换成|使用|采用|用)\s*"
-    r"[A-Za-z][\w.+#-]*(?:\s*(?:instead|吧))?[.!。！]?\Z",
+    r"\A(?:let'?s |we(?:'ll| will) )?(?:just )?(?:use|go with|(?:go|revert) back to"
+    rf"|(?:switch|move) (?:back )?to|back to|(?:switch|move|migrate) from {_ONE} to"
+    rf"|(?:forget|drop|scrap|ditch)(?: about)? {_ONE}[,;] (?:use|go with|switch to|take)"
+    rf"|还是用|改用|换成|换回|改回|使用|采用|用)\s*{_ONE}(?:\s*(?:instead|吧))?[.!。！]?\Z",
     re.IGNORECASE,
 )
 _SAME, _HELD, _REPLACES, _CORRECTS = 0.6, 0.85, 0.6, 0.3

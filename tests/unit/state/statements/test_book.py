@@ -141,6 +141,42 @@ def test_what_is_allowed_or_done_besides_leaves_an_order(order: str, then: str):
     assert [s.status for s in held if s.sources[0] == 0] == ["active"]
 
 
+LAST = [
+    ("Use Postgres.", "Use MySQL instead.", "Go back to Postgres."),
+    ("Use Postgres.", "Use MySQL instead.", "Never push to main.", "Back to Postgres."),
+    ("Use port 8080.", "No, use port 9090.", "Actually go back to port 8080."),
+    ("Use port 8080.", "Use port 9090.", "Change the port back to 8080."),
+    ("Let's use Postgres.", "Forget Postgres, use SQLite."),
+    ("Let's use Postgres.", "Drop Postgres, go with SQLite."),
+    ("Use Postgres.", "Switch from Postgres to MySQL."),
+    ("Use Postgres.", "Switch to MySQL."),
+    ("用 Postgres。", "改用 MySQL。", "还是用 Postgres 吧。"),
+    ("The timeout must be 30 seconds.", "The timeout must be 60 seconds."),
+]
+
+
+@pytest.mark.parametrize("texts", LAST)
+def test_one_choice_takes_the_place_of_another(texts: tuple[str, ...]):
+    state = said(*texts)
+    held = [*state.decisions, *state.conventions]
+    chosen = [s.sources[0] for s in held if s.status == "active" and "push" not in s.what]
+    assert chosen == [2 * len(texts) - 2]
+
+
+@pytest.mark.parametrize(
+    ("texts", "holds"),
+    [
+        (("Use Redis.", "Use Postgres."), [0, 2]),
+        (("Use Postgres.", "Use MySQL instead.", "Use ruff.", "Go back to Postgres."), [4, 6]),
+        (("Use Postgres.", "Use ruff.", "Forget Postgres, use SQLite."), [2, 4]),
+        (("Use ruff.", "Let's use Postgres.", "Switch from Postgres to MySQL."), [0, 4]),
+    ],
+)
+def test_a_choice_of_something_else_holds(texts: tuple[str, ...], holds: list[int]):
+    state = said(*texts)
+    assert [s.sources[0] for s in state.decisions if s.status == "active"] == holds
+
+
 TURNED = [
     ("Use tabs, not spaces.", "Use spaces, not tabs."),
     ("Always use tabs, never spaces.", "Always use spaces, never tabs."),

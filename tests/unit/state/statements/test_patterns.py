@@ -54,6 +54,13 @@ SAID = [
     ("那就用方案二吧。", "decisions", None, ""),
     ("缓存方案待定。", "open_questions", None, ""),
     ("“条目”指的是一条完整的消息。", "definitions", None, ""),
+    ("Never push.", "conventions", "Never push.", ""),
+    ("Don't push.", "conventions", "Don't push.", ""),
+    ("We always run ruff before a commit.", "conventions", None, ""),
+    ("别推送", "conventions", "别推送", ""),
+    ("別用 npm", "conventions", "別用 npm", ""),
+    ("Switch to MySQL.", "decisions", "Switch to MySQL.", ""),
+    ("The timeout must be 30 seconds.", "decisions", None, ""),
 ]
 
 
@@ -279,7 +286,7 @@ PAGE = """# Skill: Discovery
 
 Do not probe the endpoint during scans.
 """
-WHOLE = [
+WHOLE: list[tuple[str, list[str]]] = [
     # what a command's prompt says holds for that command, what was typed into it for the work
     (COMMAND, ["Never use npm for this."]),
     # a page pasted behind the user's words is not theirs, one they hand over is
