@@ -9,6 +9,7 @@ word     ``Refreshing tokens``                 ``refresh``, ``token`` (stems)
 word     ``getUserById``, ``user_service.py``  ``get user by id``, ``user servic py``
 word     ``队列端口``                            ``队 列 端 口 队列 列端 端口``
 whole    ``src/auth/login.py:42``              ``=src/auth/login.py:42 =login.py`` ...
+whole    ``3,285``                             ``=3285``, beside ``3`` and ``285``
 joined   ``getUserById``, ``get_user_by_id``   ``~getuserbyid``
 ======== ===================================== ====================================================
 
@@ -35,6 +36,8 @@ __all__ = ["STOP", "Analysis", "analyse", "is_whole", "telling", "without_asking
 _LONGEST = 120  # characters of a term; of a longer one its hash is kept
 # A run without spaces that is no sentence: names, paths, numbers, codes.
 _COMPOUND = re.compile(r"[^\W_][\w./:\\@+#~-]*[^\W_]|\w", re.UNICODE)
+# 3,285 is 3285; a decimal point ends no number.
+_GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w|[.,]\d)", re.ASCII)
 _CJK = re.compile(
     r"[\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     r"\U00020000-\U0003134f]+"
@@ -92,7 +95,8 @@ def analyse(text: str) -> Analysis:
     size = 0
     # Of a token that occurs often, as most in code do, the terms are made once.
     plain = _CLIPPED.sub(" ", unicodedata.normalize("NFKC", text))
-    for token, times in Counter(_COMPOUND.findall(plain)).items():
+    numbers = (number.replace(",", "") for number in _GROUPED.findall(plain))
+    for token, times in Counter(chain(_COMPOUND.findall(plain), numbers)).items():
         for term in _terms(token):
             counts[term] = counts.get(term, 0) + times
             size += times if term[0] not in "=~" else 0

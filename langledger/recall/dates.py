@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-__all__ = ["terms_of_dates", "terms_of_day"]
+__all__ = ["terms_of_dates", "terms_of_day", "without_dates"]
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAMED = (
@@ -44,6 +44,17 @@ def terms_of_dates(text: str) -> list[str]:
             parts = {name[0]: value for name, value in match.groupdict().items() if value}
             found.update(dict.fromkeys(_terms(parts)))
     return list(found)
+
+
+def without_dates(text: str) -> str:
+    """Return a text without its dates, but for those in figures alone, which are names as well."""
+    for pattern in (_IN_FIGURES, _IN_WORDS):
+        text = pattern.sub(lambda match: match[0] if _is_name(match[0]) else " ", text)
+    return text
+
+
+def _is_name(date: str) -> bool:
+    return not any(map(str.isalpha, date))
 
 
 def terms_of_day(day: date) -> list[str]:

@@ -9,7 +9,7 @@
 ``language``, ``topic``,
 ``tool``
 ``symbol``                a function, class or error
-``entry_id``, ``created_at``  compared: ``{"$gte": 10, "$lt": 20}``
+``entry_id``, ``created_at``  compared: ``{"$gte": 10, "$lt": 20}``, ``[25, 29]``
 ``metadata.<key>``        what the caller gave when recording; compared as what it is, so that
                           10 is more than 9
 ======================== ===========================================================
@@ -74,6 +74,8 @@ def _one(tenant: str, name: str, value: Any, key: str) -> tuple[Composable, dict
         return _compared(name, value, key)
     if name.startswith("metadata.") and len(name) > len("metadata."):
         return _given(name.removeprefix("metadata."), value, key)
+    if name not in NAMES or name == "metadata.<key>":
+        raise ConfigurationError(f"unknown filter {name!r}; the known ones are {', '.join(NAMES)}")
     wanted = _texts(name, value)
     if name in _COLUMNS:
         wanted = [_ROLES.get(text, text) for text in wanted] if name == "role" else wanted
@@ -90,10 +92,8 @@ def _named(name: str, wanted: list[str], key: str) -> tuple[Composable, dict[str
     if name == "path":
         ends = ["%/" + _escaped(text) for text in wanted]
         return _path(key), {key: Many(map(Spelled, wanted)), f"{key}_ends": ends}
-    if name in _FACTS or name == "symbol":
-        kinds = ("function", "class", "error") if name == "symbol" else (name,)
-        return _fact(kinds, key), {key: Many(map(Spelled, wanted))}
-    raise ConfigurationError(f"unknown filter {name!r}; the known ones are {', '.join(NAMES)}")
+    kinds = ("function", "class", "error") if name == "symbol" else (name,)
+    return _fact(kinds, key), {key: Many(map(Spelled, wanted))}
 
 
 def _any(column: Composable, key: str) -> Composable:
@@ -117,25 +117,27 @@ def _compared(name: str, value: Any, key: str) -> tuple[Composable, dict[str, An
     kind = SQL("timestamptz" if name == "created_at" else "bigint")
     parts: list[Composable] = []
     params: dict[str, Any] = {}
-    for operator, bound in _operations(name, value).items():
-        params[f"{key}_{len(params)}"] = _bound(name, bound)
+    for operator, bound in _operations(name, _listed(value), more=("$in",)).items():
+        param = f"{key}_{len(params)}"
+        if operator == "$in":
+            params[param] = [_bound(name, member) for member in _members(name, bound)]
+            parts.append(SQL("{} = ANY({}::{}[])").format(column, _param(param), kind))
+            continue
+        params[param] = _bound(name, bound)
         symbol = SQL(cast("Any", _OPERATORS[operator]))
-        param = _param(f"{key}_{len(params) - 1}")
-        parts.append(SQL("{} {} {}::{}").format(column, symbol, param, kind))
+        parts.append(SQL("{} {} {}::{}").format(column, symbol, _param(param), kind))
     return SQL(" AND ").join(parts), params
 
 
 def _given(path: str, value: Any, key: str) -> tuple[Composable, dict[str, Any]]:
     """Compare JSON values: numbers as numbers, and never with a text."""
     item = SQL("(u.metadata -> 'given' -> {})").format(check_text("a filter's key", path))
-    if isinstance(value, (list, tuple, set, frozenset)):
-        value = {"$in": list(cast("Sequence[Any]", value))}
     parts: list[Composable] = []
     params: dict[str, Any] = {}
-    for operator, bound in _operations(path, value, more=("$in",)).items():
+    for operator, bound in _operations(path, _listed(value), more=("$in",)).items():
         name = f"{key}_{len(params)}"
         if operator == "$in":
-            values = [_json(path, member) for member in _members(path, bound)]
+            values = [_json(path, member) for member in _members(f"metadata.{path}", bound)]
             params[name] = InClear(values, _COMPARES.format(path=path))
             parts.append(SQL("{} = ANY({}::jsonb[])").format(item, _param(name)))
             continue
@@ -147,6 +149,12 @@ def _given(path: str, value: Any, key: str) -> tuple[Composable, dict[str, Any]]
             )
         )
     return SQL(" AND ").join(parts), params
+
+
+def _listed(value: Any) -> Any:
+    """Return what a list asks for: any of its members."""
+    many = isinstance(value, (list, tuple, set, frozenset))
+    return {"$in": list(cast("Sequence[Any]", value))} if many else value
 
 
 def _operations(name: str, value: Any, more: Sequence[str] = ()) -> dict[str, Any]:
@@ -179,7 +187,7 @@ def _bound(name: str, bound: Any) -> int | datetime:
 
 def _members(name: str, bound: Any) -> list[Any]:
     if not isinstance(bound, (list, tuple, set, frozenset)):
-        raise ConfigurationError(f"$in of filter 'metadata.{name}' must have a list")
+        raise ConfigurationError(f"$in of filter {name!r} must have a list")
     return list(cast("Sequence[Any]", bound))
 
 

@@ -14,7 +14,7 @@ from langledger.errors import ConfigurationError, EmbeddingError
 from langledger.operations import Operation, Query, Row, fetch_all
 from langledger.recall.analysis import analyse, is_whole, telling, without_asking
 from langledger.recall.build import CONTEXT, Clean
-from langledger.recall.dates import terms_of_dates
+from langledger.recall.dates import terms_of_dates, without_dates
 from langledger.recall.folding import Candidate
 from langledger.recall.gate import judge
 from langledger.recall.index import behind_query, catch_up, missing_query
@@ -50,9 +50,15 @@ def checked(request: SearchRequest) -> SearchRequest:
 
 
 def question_terms(query: str) -> list[str]:
-    """Return what of a question is searched for: whole names first, then the longest words."""
+    """Return what of a question is searched for: whole names first, then the longest words.
+
+    A piece of a date, such as ``21st``, is no name: that of another month is another day.
+    """
     read = query[:_READ]
-    counts = [*telling(analyse(without_asking(read)).counts), *terms_of_dates(read)]
+    names = analyse(without_dates(read)).counts
+    terms = telling(analyse(without_asking(read)).counts)
+    counts = [term for term in terms if not is_whole(term) or term in names]
+    counts += terms_of_dates(read)
     wholes = sorted((term for term in counts if is_whole(term)), key=_by_length)[: TERMS // 2]
     words = sorted((term for term in counts if not is_whole(term)), key=_by_length)
     kept = {*wholes, *words[: TERMS - len(wholes)]}

@@ -179,6 +179,9 @@ def test_any_text_is_indexed(ledger: Ledger) -> None:
     [
         ({"colour": "red"}, "unknown filter 'colour'; the known ones are role"),
         ({"metadata.": "1"}, "unknown filter"),
+        ({"colour": {"$gte": 1}}, "unknown filter 'colour'"),
+        ({"entry_id": [1, "2"]}, "filter 'entry_id' must be compared with a whole number"),
+        ({"entry_id": {"$in": 1}}, "\\$in of filter 'entry_id' must have a list"),
         ({"role": 7}, "must be a non-empty string"),
         ({"entry_id": {"$near": 3}}, r"has '\$near'"),
         ({"entry_id": "3"}, "a whole number"),
@@ -247,6 +250,8 @@ def test_filters(ledger: Ledger) -> None:
     assert entries(tool="bash", language="python") == [3]
     assert entries(task_id="8") == [4]
     assert entries(entry_id={"$gt": 1, "$lt": 4}) == [2, 3]
+    assert entries(entry_id=[1, 4]) == entries(entry_id={"$in": [1, 4]}) == [1, 4]
+    assert entries(created_at=["2100-01-01"]) == []
     assert entries(created_at={"$gte": "2100-01-01"}) == []
 
 

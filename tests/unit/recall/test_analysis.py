@@ -101,3 +101,13 @@ def test_any_text_has_terms_that_a_lexeme_can_be(text: str) -> None:
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_a_text_is_found_by_any_of_its_lines(one: str, other: str) -> None:
     assert terms(one) <= terms(f"{one}\n\n{other}")
+
+
+@pytest.mark.parametrize("text", ["3,285 euros", "for 3,285.50.", "(3,285)", "EUR 3285"])
+def test_a_number_is_the_same_however_its_digits_are_grouped(text: str) -> None:
+    assert "3285" in terms(text)
+
+
+@pytest.mark.parametrize("text", ["3,2855", "13285", "1.3,285", "v3,285", "3, 285"])
+def test_what_only_looks_grouped_is_no_number(text: str) -> None:
+    assert "3285" not in terms(text)

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from langledger.recall.analysis import is_whole
 from langledger.recall.dates import terms_of_dates
+from langledger.recall.search import question_terms
 
 
 @pytest.mark.parametrize(
@@ -27,3 +29,17 @@ def test_a_day_is_the_same_however_it_is_written(text: str) -> None:
 )
 def test_what_a_date_leaves_out_is_any(text: str, terms: list[str]) -> None:
     assert terms_of_dates(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("what did Ana say on May 21st?", []),
+        ("on 21 May, 2023", []),
+        ("2023年5月21日", []),
+        ("21st street on May 21st", ["=21st"]),
+        ("log of 2023-05-21", ["=2023-05-21"]),
+    ],
+)
+def test_a_piece_of_a_date_is_no_name(question: str, names: list[str]) -> None:
+    assert [term for term in question_terms(question) if is_whole(term)] == names
