@@ -30,7 +30,8 @@ _NUMBER = (
 _NO_NAME = (
     r"(?:it|this|that|these|those|them|one|both|all|any|your|my|his|her|whatever|more|less|caution"
     r"|care|cases?|common sense|only|up|of|to|in|on|with"
-    r"|the (?:above|following|same|other|latest|attached|below|tools?|browser|links?|search|terminal|shell|rest|way))"
+    r"|the (?:above|following|same|other|latest|attached|below|tools?|browser|links?"
+    r"|search|terminal|shell|rest|way))"
 )
 _NOT_KEPT = (
     r"(?:going|up|me|us|you|an|calm|track|quiet|on|off|away|out|everything|things?|everyone|talking"
