@@ -15,11 +15,19 @@ from langledger.entries import Location, history
 from langledger.entries.lookup import Locate, messages_of
 from langledger.operations import Executor, Operation, Row, arun, run
 from langledger.state import store
-from langledger.state.records import WorkingState
+from langledger.state.records import KINDS, WorkingState
+from langledger.state.statements.book import StatementBook
 from langledger.state.statements.proposal import Proposal
 from langledger.state.statements.prose import user_text
-from langledger.state.statements.update import MAX_ITEMS, UPDATE_STATE, read_proposal, receipt
+from langledger.state.statements.update import (
+    MAX_ITEMS,
+    UPDATE_STATE,
+    as_said,
+    read_proposal,
+    receipt,
+)
 from langledger.state.statements.validate import quoted_in, refusal, said_by_user
+from langledger.state.text import one_line
 
 __all__ = ["UPDATE_DESCRIPTION", "StateItem", "judge", "team_tool", "update_tool"]
 
@@ -37,6 +45,8 @@ _TEAM = (
     "last_action."
 )
 _LINES = 80
+_AFTER_ALL = 2**40
+"""Stands for the entry that the answer will be, which has no seq yet."""
 
 
 class StateItem(BaseModel):
@@ -141,7 +151,25 @@ def judge(
     ]
     if len(items) > MAX_ITEMS:
         refusals += [f"at most {MAX_ITEMS} at once"] * (len(items) - MAX_ITEMS)
-    return receipt(refusals, own=own)
+    merged = _merged(proposals, refusals, state)
+    return "\n".join([receipt(refusals, own=own), *merged])
+
+
+def _merged(
+    proposals: Sequence[Proposal], refusals: Sequence[str | None], state: WorkingState
+) -> list[str]:
+    """Return a line for each item that says again what a record says already, with its id."""
+    after = state.snapshot()
+    before = {s.id: s.what for kind in KINDS for s in state.statements(kind)}
+    lines: list[str] = []
+    for n, (proposal, refused) in enumerate(zip(proposals, refusals, strict=False), 1):
+        if refused is not None or proposal.kind == "close":
+            continue
+        source = _AFTER_ALL + n
+        StatementBook(after).take([as_said(proposal, after, sources=(source,), index=n)])
+        held = [s.id for kind in KINDS for s in after.statements(kind) if source in s.sources]
+        lines += [f"Merged: {n} into {i} ({one_line(before[i], 80)})" for i in held if i in before]
+    return lines
 
 
 def _must_be_dated(proposal: Proposal, spoken: Mapping[int, str]) -> bool:
