@@ -70,6 +70,7 @@ class Known:
             name
             for name, record in self.files.items()
             if (name == path or (is_within(name, path) and not _is_gone(record)))
+            and record.last_action != "restore"  # such as what stands in the stash
             and record.actions[-1].position > self.committed
         ]
 

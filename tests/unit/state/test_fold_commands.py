@@ -86,10 +86,12 @@ def test_what_comes_back_from_the_stash_is_changed_again():
         result(SUCCESS),
         call("Bash", {"command": "git stash"}, "c2"),
         result("Saved working directory", "c2"),
-        call("Bash", {"command": "git stash pop"}, "c3"),
-        result("Dropped refs/stash@{0}", "c3"),
+        call("Bash", {"command": "git reset --hard"}, "c3"),  # does not reach what is put aside
+        result("HEAD is now at 1234567 x", "c3"),
+        call("Bash", {"command": "git stash pop"}, "c4"),
+        result("Dropped refs/stash@{0}", "c4"),
     )
-    assert done(state)[-1] == ("a.py", "edit")
+    assert done(state) == [("a.py", "edit")]
 
 
 def test_a_branch_is_not_a_file():
