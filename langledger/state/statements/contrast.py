@@ -12,14 +12,16 @@ from functools import lru_cache
 
 from langledger.state.statements.wording import features, stem
 
-__all__ = ["contrary", "exchanged", "forbids", "lifts_part", "names_act", "other_verbs"]
+__all__ = ["contrary", "denies", "exchanged", "forbids", "lifts_part", "names_act", "other_verbs"]
 
 _ALIKE = 0.6
 _PREFIX = 4  # characters that two forms of one word share: migrate, migration
 _LISTED = re.compile(r",(?=\s*\S+(?:,\s*\S+)*,?\s+or\b)", re.IGNORECASE)
 _EVER = re.compile(r",\s*(?=ever\b)", re.IGNORECASE)
 _CLAUSE = re.compile(
-    r"[,;](?=\s)|[，。；]|\s(?:and|but)\s(?=(?:not|never|don'?t|do not)\b)|\sbut\s", re.IGNORECASE
+    r"[,;](?=\s)|[，。；]|\s(?:and|but)\s(?=(?:not|never|don'?t|do not)\b)"
+    r"|\s(?:but|because|since)\s|因为|由于",
+    re.IGNORECASE,
 )
 _REJECTS = re.compile(
     r"\b(?:instead of|rather than)\b|代替|取代|而不是|而非"
@@ -134,6 +136,12 @@ def contrary(one: str, other: str) -> bool:
     return bool(turned) and _alike(a - turned, b - turned)
 
 
+def denies(ban: str, said: str) -> bool:
+    """Whether a ban rejects, for the greater part, what words want."""
+    rejected = sides(ban)[1]
+    return len(rejected & sides(said)[0]) > len(rejected) / 2
+
+
 def exchanged(one: str, other: str) -> bool:
     """Whether each of two statements names something that the other does not.
 
@@ -234,6 +242,7 @@ def _opposites(one: str, other: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=4096)
 def _raw(text: str) -> frozenset[str]:
     """Return every word of a text, the common ones too; Chinese by pairs of characters."""
     han = "".join(_HAN.findall(text))

@@ -40,16 +40,16 @@ _SAME, _HELD, _REPLACES, _CORRECTS = 0.6, 0.85, 0.6, 0.3
 def same(one: str, other: str) -> bool:
     """Whether two statements say the same in other words."""
     a, b = features(one), features(other)
-    if a.negative != b.negative or a.numbers != b.numbers or contrary(one, other):
+    if a.negative != b.negative or a.numbers != b.numbers:
         return False
     if not a.words or not b.words:
         return (a == b and bool(a.numbers)) or one.strip().lower() == other.strip().lower()
-    if exchanged(one, other) or other_verbs(one, other):
-        return False
     shared = len(a.words & b.words)
     smaller = min(len(a.words), len(b.words))
     held = smaller >= 3 and shared / smaller >= _HELD
-    return held or shared / len(a.words | b.words) >= _SAME
+    if not held and shared / len(a.words | b.words) < _SAME:
+        return False
+    return not (contrary(one, other) or exchanged(one, other) or other_verbs(one, other))
 
 
 def replaces(new: str, old: str, *, corrects: bool = False, instead_of: str = "") -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from langledger.state.records import KINDS, Statement, WorkingState
-from langledger.state.statements.contrast import contrary, names_act, other_verbs
+from langledger.state.statements.contrast import contrary, denies, names_act, other_verbs
 from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.likeness import about, features, replaces
 from langledger.state.statements.patterns import user_statements
@@ -111,7 +111,9 @@ def _says(what: str, sentence: str) -> bool:
 def _turned(what: str, said: list[str]) -> bool:
     """Whether words forbid what was not forbidden, or turn round what was said."""
     forbids = features(what).negative and not features(" ".join(said)).negative
-    return forbids or any(replaces(what, one) or contrary(what, one) for one in said)
+    return forbids or any(
+        denies(what, one) or replaces(what, one) or contrary(what, one) for one in said
+    )
 
 
 def quoted_in(quote: str, spoken: Mapping[int, str]) -> int | None:

@@ -59,6 +59,8 @@ KAFKA = "For the queue we run Kafka since it is fast."
         (KAFKA, "we run Kafka", "Never run Kafka for the queue", "convention"),
         (KAFKA, "we run Kafka", "Do not run Kafka for the queue", "decision"),
         (KAFKA, "we run Kafka", "Run Kafka for the queue", "convention"),  # told, not ordered
+        (f"{KAFKA[:-1]} and needs no server.", "we run Kafka", "Never run Kafka", "convention"),
+        ("We run Kafka since it needs no server.", "we run Kafka", "Never run Kafka", "decision"),
         ("Never run Kafka here.", "Never run Kafka", "Run Kafka here", "convention"),
         ("Use tabs, not spaces.", "Use tabs, not spaces", "Use spaces, not tabs", "convention"),
         ("队列我们运行 Kafka。", "我们运行 Kafka", "队列禁止运行 Kafka", "convention"),
