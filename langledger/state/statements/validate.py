@@ -16,6 +16,7 @@ from langledger.state.statements.likeness import about, features, replaces
 from langledger.state.statements.patterns import user_statements
 from langledger.state.statements.proposal import Proposal
 from langledger.state.statements.prose import sentences
+from langledger.state.statements.reasons import parted
 
 __all__ = ["quoted_in", "refusal", "said_by_user"]
 
@@ -110,6 +111,7 @@ def _says(what: str, sentence: str) -> bool:
 
 def _turned(what: str, said: list[str]) -> bool:
     """Whether words forbid what was not forbidden, or turn round what was said."""
+    said = [parted(one)[0] or one for one in said]  # a no in the reason forbids nothing
     forbids = features(what).negative and not features(" ".join(said)).negative
     return forbids or any(
         denies(what, one) or replaces(what, one) or contrary(what, one) for one in said

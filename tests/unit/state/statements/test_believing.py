@@ -79,6 +79,7 @@ def test_a_model_may_not_turn_a_message_round(
     ("text", "quote", "what", "kind"),
     [
         (KAFKA, "we run Kafka", "Run Kafka for the queue", "decision"),
+        ("We run Kafka since it needs no server.", "we run Kafka", "Run Kafka", "decision"),
         ("Never run Kafka here.", "Never run Kafka", "Do not run Kafka here", "convention"),
         ("npm must not be used here.", "npm must not be used", "Never use npm", "convention"),
         ("Run ruff before each commit.", "Run ruff", "Run ruff before each commit", "convention"),
