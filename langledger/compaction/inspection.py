@@ -27,6 +27,7 @@ from langledger.compaction.view import (
 )
 from langledger.database.queries import load_queries
 from langledger.entries import Location, entry_of
+from langledger.entries.marks import origin_of
 from langledger.entries.ranges import Ranges
 from langledger.operations import Operation, fetch
 from langledger.redaction import Redactor
@@ -209,7 +210,7 @@ def _of_unit(unit: Unit, cut: Cut | None) -> Iterator[Viewed]:
 
 
 def _origin(message: BaseMessage, member: Tracked, cut: Cut | None) -> Origin:
-    mark = message.additional_kwargs.get("langledger", {}).get("origin")
+    mark = origin_of(message)
     if mark in ("note", "ids"):
         return "note" if mark == "note" else "ids"
     in_part = cut is not None and member.seq not in cut.masked

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langledger.demo.agents import Run
 from langledger.demo.model import ModelCall
 from langledger.demo.script import read_session
+from langledger.entries.marks import origin_of
 from langledger.tokens import count_message
 
 __all__ = ["REASON", "RULE", "Kept", "compaction_points", "is_stand_in", "measure", "view_text"]
@@ -100,9 +101,8 @@ def compaction_points(calls: Sequence[ModelCall]) -> list[int]:
 
 def is_stand_in(message: BaseMessage) -> bool:
     """Tell whether a message stands for others, ours or LangChain's."""
-    marks = message.additional_kwargs
-    ours: dict[str, Any] = marks.get("langledger", {})
-    return ours.get("origin") == "compaction" or marks.get("lc_source") == "summarization"
+    lc_source = message.additional_kwargs.get("lc_source")
+    return origin_of(message) == "compaction" or lc_source == "summarization"
 
 
 def view_text(messages: Sequence[BaseMessage]) -> str:

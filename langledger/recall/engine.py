@@ -8,7 +8,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 from uuid import UUID
@@ -25,7 +24,7 @@ from langledger.recall.build import Clean, text_of
 from langledger.recall.embedding import embed_some, ensure_index, has_index, number_of
 from langledger.recall.embeddings import Embedder
 from langledger.recall.index import behind_query, catch_up, delete_queries, put_queries
-from langledger.recall.metadata import SAID_AT
+from langledger.recall.metadata import said_at
 from langledger.recall.rerank import CrossEncoder
 from langledger.recall.scoring import metadata_of
 from langledger.recall.search import checked, question_terms, search
@@ -201,10 +200,11 @@ class Recall:
         found = yield from self.search_thread(location, query)
         if not found.hits:
             return f"Nothing was found: {found.gate.reasons[0]}."
-        return "\n\n".join(
-            f"#{hit.entry_id} ({hit.role}, {_said_at(hit):%Y-%m-%d %H:%M}):\n{hit.text}"
-            for hit in found.hits
-        )
+        told: list[str] = []
+        for hit in found.hits:
+            moment = said_at(hit.metadata, hit.created_at)
+            told.append(f"#{hit.entry_id} ({hit.role}, {moment:%Y-%m-%d %H:%M}):\n{hit.text}")
+        return "\n\n".join(told)
 
     def put_queries(self, space: UUID, texts: Sequence[Text]) -> list[Query]:
         """Return statements that index texts in place of their refs' old ones; plain function."""
@@ -373,13 +373,6 @@ class Recall:
 
     def _space_of(self, hit: Hit) -> UUID:
         return thread_key(self._tenant, hit.thread_id)
-
-
-def _said_at(hit: Hit) -> datetime:
-    try:
-        return datetime.fromisoformat(hit.metadata[SAID_AT])
-    except (KeyError, TypeError, ValueError):  # none, or what a caller gave by that name
-        return hit.created_at
 
 
 def _with_reason(found: Found, reason: str | None) -> Found:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
-__all__ = ["SAID_AT", "facts_of"]
+__all__ = ["SAID_AT", "facts_of", "said_at"]
 
 SAID_AT = "said_at"
 """Of a unit: when it was said, as ISO text, where that is known and not when it was recorded."""
@@ -30,6 +32,14 @@ _LANGUAGES = {
     "html": "html", "css": "css", "vue": "vue", "md": "markdown", "yaml": "yaml", "yml": "yaml",
     "toml": "toml", "json": "json",
 }  # fmt: skip
+
+
+def said_at(metadata: Mapping[str, Any], recorded: datetime) -> datetime:
+    """Return when a unit was said: when it was recorded, unless its metadata tell a moment."""
+    try:
+        return datetime.fromisoformat(metadata[SAID_AT])
+    except (KeyError, TypeError, ValueError):  # none, or what a caller gave by that name
+        return recorded
 
 
 def facts_of(text: str) -> dict[str, Any]:

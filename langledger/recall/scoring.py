@@ -30,7 +30,7 @@ from langledger.operations import Row
 from langledger.recall.analysis import is_whole
 from langledger.recall.build import text_of
 from langledger.recall.folding import Candidate, asks, fold, superseded, without_calls
-from langledger.recall.metadata import SAID_AT
+from langledger.recall.metadata import said_at
 from langledger.recall.phrases import Pair, phrase_shares
 from langledger.recall.tags import LASTING
 
@@ -164,8 +164,7 @@ def _by_ranks(found: Sequence[Candidate]) -> None:
 
 
 def _age_from(row: Row) -> datetime:
-    told = row["metadata"].get(SAID_AT)
-    said = datetime.fromisoformat(told) if told is not None else row["created_at"]
+    said = said_at(row["metadata"], row["created_at"])
     return max(said, row["last_at"] or said)
 
 
