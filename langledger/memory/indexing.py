@@ -20,7 +20,7 @@ from langledger.errors import ConfigurationError, EmbeddingError
 from langledger.operations import Operation, call
 from langledger.recall.analysis import analyse
 from langledger.recall.embeddings import usable
-from langledger.recall.patience import Patience
+from langledger.recall.patience import Patience, seconds_for
 from langledger.recall.units import split
 
 __all__ = ["Indexing", "Unit", "query_terms"]
@@ -31,8 +31,6 @@ T = TypeVar("T")
 
 _MOST_VECTORS = 64  # of one item; the rest of a very long one is found by its words
 _MOST_TERMS = 64  # of a question
-_WAIT = 15.0  # seconds for a question, and for texts to begin with
-_WAIT_EACH = 2.0  # more for each text: a model on a busy processor takes one
 _LONGEST_QUESTION = 2000  # characters that are embedded
 _EMBED = (
     "embed must be LangChain Embeddings, a function of texts, or a name such as "
@@ -171,7 +169,7 @@ class Indexing:
             vector = yield from self._asked(
                 lambda: model.embed_query(text),
                 _own(model, "aembed_query") and (lambda: model.aembed_query(text)),
-                _WAIT,
+                seconds_for(),
             )
             return self._checked(vector)
         except ConfigurationError:
@@ -203,7 +201,7 @@ class Indexing:
         found = yield from self._asked(
             lambda: model.embed_documents(texts),
             _own(model, "aembed_documents") and (lambda: model.aembed_documents(texts)),
-            _WAIT + _WAIT_EACH * len(texts),
+            seconds_for(len(texts)),
         )
         vectors = list(found)  # some give an iterator
         if len(vectors) != len(texts):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langledger.arguments import shown
 from langledger.errors import ConfigurationError, EmbeddingError, MissingDependencyError
-from langledger.recall.patience import Patience, SilentModelError
+from langledger.recall.patience import Patience, SilentModelError, seconds_for
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -23,8 +23,6 @@ __all__ = ["Embedder", "LocalModel", "SentenceEncoderModel", "Vector", "resolve"
 
 _KEPT = 512  # questions
 _HALFVEC_MAX = 65504.0
-_WAIT = 15.0  # seconds for texts to begin with
-_WAIT_EACH = 2.0  # more for each text: a model on a busy processor takes one
 _LONGEST = 8000  # characters of a text; no model of those named reads more
 
 Vector = list[float]
@@ -190,7 +188,7 @@ class Embedder:
     def _requested(self, texts: list[str]) -> list[Vector]:
         if self.is_ours:
             return self._model.embed_documents(texts)
-        seconds = _WAIT + _WAIT_EACH * len(texts)
+        seconds = seconds_for(len(texts))
         return self._patience_for_texts.call(
             lambda: list(self._model.embed_documents(texts)), seconds
         )

@@ -12,12 +12,19 @@ from typing import TypeVar
 
 from langledger.errors import EmbeddingError
 
-__all__ = ["Patience", "SilentModelError"]
+__all__ = ["Patience", "SilentModelError", "seconds_for"]
 
 T = TypeVar("T")
 
 _SILENCE = 60.0
 _CLOSING_SECONDS = 1.0
+_WAIT = 15.0  # seconds for a question, and for texts to begin with
+_WAIT_EACH = 2.0  # more for each text: a model on a busy processor takes one
+
+
+def seconds_for(texts: int = 0) -> float:
+    """Return how long a model may take over a question, or over so many texts."""
+    return _WAIT + _WAIT_EACH * texts
 
 
 class SilentModelError(EmbeddingError):

@@ -167,8 +167,8 @@ def test_who_closes_leaves_a_model_that_hangs_behind(
 def test_a_model_without_an_answer_is_told_by_flush_and_by_searches(
     dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langledger.recall.embeddings._WAIT", 0.1)
-    monkeypatch.setattr("langledger.recall.embeddings._WAIT_EACH", 0.0)
+    monkeypatch.setattr("langledger.recall.patience._WAIT", 0.1)
+    monkeypatch.setattr("langledger.recall.patience._WAIT_EACH", 0.0)
     model = Hanging()
     with Ledger.from_conn_string(dsn, embeddings=model) as ledger:
         fill(ledger)

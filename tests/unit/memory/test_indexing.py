@@ -11,7 +11,6 @@ from uuid import UUID
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from langledger.memory import indexing
 from langledger.memory.indexing import Indexing, Unit
 from langledger.operations import Operation, arun, run
 
@@ -41,8 +40,8 @@ class SilentlyAwaited(Silent):
 
 @pytest.fixture(params=[Silent, SilentlyAwaited])
 def silent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Indexing]:
-    monkeypatch.setattr(indexing, "_WAIT", 0.05)
-    monkeypatch.setattr(indexing, "_WAIT_EACH", 0.0)
+    monkeypatch.setattr("langledger.recall.patience._WAIT", 0.05)
+    monkeypatch.setattr("langledger.recall.patience._WAIT_EACH", 0.0)
     model = request.param()
     yield Indexing.of({"embed": model})
     model.let_go.set()
