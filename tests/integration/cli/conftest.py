@@ -9,17 +9,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from langledger import Ledger
+from langledger.database.connection import connect
 from tests.support.shell import Call, caller
 
 Capture = pytest.CaptureFixture[str]
 Start = Callable[..., "subprocess.Popen[bytes]"]
 Write = Callable[..., Path]
+Hold = Callable[[str], AbstractContextManager[Callable[[], bool]]]
+
+WAITING = "SELECT 1 FROM pg_locks WHERE locktype = 'relation' AND NOT granted"
 
 
 @pytest.fixture
@@ -58,6 +63,19 @@ def start(dsn: str) -> Iterator[Start]:
 
 
 @pytest.fixture
+def hold(dsn: str) -> Hold:
+    """Make whoever writes to a table wait there, and tell whether somebody does; readers go on."""
+
+    @contextmanager
+    def held(table: str) -> Iterator[Callable[[], bool]]:
+        with connect(dsn) as holder, holder.transaction():
+            holder.execute(f"LOCK TABLE langledger.{table} IN SHARE MODE")
+            yield lambda: holder.execute(WAITING).fetchone() is not None
+
+    return held
+
+
+@pytest.fixture
 def write(tmp_path: Path) -> Write:
     """Write a recorded session of these messages, user and assistant in turns."""
 
@@ -76,7 +94,7 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def long_session(write: Write) -> Path:
-    """One that takes some seconds to replay."""
+    """One that is compacted several times when it is replayed."""
     return write("long.jsonl", *(f"message {number}" for number in range(2000)))
 
 

@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage
 
 from langledger import Ledger
 from langledger.database.connection import connect
-from tests.integration.cli.conftest import Call, Start, Write, wait_until
+from tests.integration.cli.conftest import Call, Hold, Start, Write, wait_until
 
 
 def rows(dsn: str) -> dict[str, int]:
@@ -54,32 +54,38 @@ def test_the_digest_is_of_the_messages(call: Call, write: Write, dsn: str) -> No
 
 
 def test_two_replays_into_one_thread(
-    call: Call, start: Start, long_session: Path, ledger: Ledger, dsn: str
+    call: Call, start: Start, hold: Hold, long_session: Path, ledger: Ledger, dsn: str
 ) -> None:
-    first = start("replay", long_session, "--window", "8000", "--thread", "a", "--json")
-    wait_until(lambda: ledger.count("a") > 20)
-    # While it runs, its name is taken, and the thread can be told from a whole one.
-    code, out, err = call("replay", long_session, "--window", "8000", "--thread", "a")
-    assert (code, out) == (2, "")
-    assert "another replay is writing the thread 'a' now; give another name" in err
-    assert "removed" not in err
-    assert json.loads(call("threads", "--json")[1])["threads"][0]["incomplete"] is True
-    # It holds no snapshot, which would keep every dead row version from being cleared away.
-    with connect(dsn) as connection:
-        idle = connection.execute(
-            "SELECT backend_xmin FROM pg_stat_activity"
-            " WHERE state = 'idle in transaction' AND datname = current_database()"
-        ).fetchall()
-    assert [row["backend_xmin"] for row in idle] == [None]
+    with hold("compaction") as waits:
+        first = start("replay", long_session, "--window", "8000", "--thread", "a", "--json")
+        wait_until(waits)
+        # While it runs, its name is taken, and the thread can be told from a whole one.
+        code, out, err = call("replay", long_session, "--window", "8000", "--thread", "a")
+        assert (code, out) == (2, "")
+        assert "another replay is writing the thread 'a' now; give another name" in err
+        assert "removed" not in err
+        assert json.loads(call("threads", "--json")[1])["threads"][0]["incomplete"] is True
+        # Its lock holds no snapshot, which would keep every dead row version from being cleared.
+        with connect(dsn) as connection:
+            idle = connection.execute(
+                "SELECT backend_xmin FROM pg_stat_activity"
+                " WHERE state = 'idle in transaction' AND datname = current_database()"
+                " AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')"
+            ).fetchall()
+        assert [row["backend_xmin"] for row in idle] == [None]
     out, err = first.communicate(timeout=120)
     assert first.returncode == 0, err
     assert ledger.count("a") == 2000 == json.loads(out)["messages"]
 
 
-def test_ctrl_c_leaves_nothing(start: Start, long_session: Path, ledger: Ledger, dsn: str) -> None:
-    process = start("replay", long_session, "--window", "8000", "--thread", "a", "--json")
-    wait_until(lambda: ledger.count("a") > 20)
-    process.send_signal(signal.SIGINT)
+def test_ctrl_c_leaves_nothing(
+    start: Start, hold: Hold, long_session: Path, ledger: Ledger, dsn: str
+) -> None:
+    with hold("compaction") as waits:
+        process = start("replay", long_session, "--window", "8000", "--thread", "a", "--json")
+        wait_until(waits)
+        assert ledger.count("a") > 20
+        process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, b"")
     assert err.decode() == "langledger: interrupted; the unfinished thread 'a' was removed\n"
@@ -87,12 +93,13 @@ def test_ctrl_c_leaves_nothing(start: Start, long_session: Path, ledger: Ledger,
 
 
 def test_what_a_killed_replay_leaves_is_known_and_replaced(
-    call: Call, start: Start, long_session: Path, write: Write, ledger: Ledger, dsn: str
+    call: Call, start: Start, hold: Hold, long_session: Path, write: Write, dsn: str
 ) -> None:
-    process = start("replay", long_session, "--window", "1000", "--thread", "a", "--json")
-    wait_until(lambda: len(ledger.compactions("a")) > 1)
-    process.kill()
-    process.communicate()
+    with hold("compaction") as waits:
+        process = start("replay", long_session, "--window", "1000", "--thread", "a", "--json")
+        wait_until(waits)
+        process.kill()
+        process.communicate()
     assert "incomplete  a" in call("threads")[1]
     code, _, err = call("replay", write("s.jsonl", "x", "y"), "--window", "8000", "--thread", "a")
     assert code == 0, err
