@@ -44,8 +44,8 @@ FROM {schema}.compaction
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 ORDER BY scope, generation
 
--- name: recapped
-UPDATE {schema}.compaction SET report = report || %(recap)s
+-- name: amend
+UPDATE {schema}.compaction SET report = report || %(found)s
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
   AND generation = %(generation)s
 

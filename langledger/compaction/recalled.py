@@ -21,7 +21,7 @@ from langledger.compaction.brought import Brought, brought_message
 from langledger.compaction.calls import ModelCall, Prepared
 from langledger.compaction.longterm import LongTerm
 from langledger.compaction.pairing import Tracked
-from langledger.compaction.records import multirange
+from langledger.compaction.records import CompactionReport, multirange, note_recalled
 from langledger.compaction.sentences import one_line
 from langledger.compaction.session import Session
 from langledger.database.queries import load_queries
@@ -95,6 +95,7 @@ class Recaller:
         if session.recalled_for == request.seq and not compacted:
             return prepared
         started = time.perf_counter()
+        after, report = prepared, prepared.report
         hidden, known = session.hidden, ()
         shown = _shown_beside(session, request.seq)
         try:
@@ -113,19 +114,20 @@ class Recaller:
                 text = "\n\n".join(part for part in (text, code) if part)
                 brought = replace(brought, tokens=count_text(text))
             yield from self._keep(call, session, request.seq, text)
+            after = measure()
+            report = yield from _with_recalled(call.location, prepared, after)
         except Exception as error:  # a search must not cost the user the answer
             if not isinstance(error, LangLedgerError):
                 logger.exception("recall before a model call failed")
             brought = Brought(message=request.seq, reasons=(str(error),), failed=True)
         session.recalled_for = request.seq
         brought = replace(brought, seconds=round(time.perf_counter() - started, 4))
-        after = measure()
-        grown = after.counted - prepared.counted
         return replace(
             prepared,
             view=after.view,
             counted=after.counted,
-            tokens=prepared.tokens + grown,
+            tokens=prepared.tokens + after.counted - prepared.counted,
+            report=report,
             brought=brought,
         )
 
@@ -257,6 +259,19 @@ class Recaller:
             yield from keep_brought(call.location, seq, body)
         others = {n: message for n, message in session.brought.items() if n != seq}
         session.show_brought(others | ({seq: brought_message(seq, body)} if body else {}))
+
+
+def _with_recalled(
+    location: Location, before: Prepared, after: Prepared
+) -> Operation[CompactionReport | None]:
+    """Return the report of the compaction before, with what has been brought since."""
+    grown = after.counted - before.counted
+    if before.report is None or not grown:
+        return before.report
+    size = before.report.tokens_after + grown
+    report = before.report.model_copy(update={"tokens_after": size, "recalled_tokens": grown})
+    yield from note_recalled(location, report)
+    return report
 
 
 def read_brought(location: Location) -> Operation[dict[int, BaseMessage]]:

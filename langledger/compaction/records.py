@@ -37,6 +37,7 @@ __all__ = [
     "latest_before",
     "latest_query",
     "multirange",
+    "note_recalled",
     "note_recap",
     "pack",
     "reports",
@@ -57,7 +58,7 @@ class CompactionReport(BaseModel):
         window: The model's window in tokens.
         reserved: Tokens kept free for output.
         tokens_before: Size of the call without this compaction.
-        tokens_after: Size of the call with it.
+        tokens_after: Size of the call with it, what recall then brought included.
         seconds: Wall time, model calls included.
         model_calls: Calls of the summary model.
         covered: Entries that the summary stands for, earlier compactions included.
@@ -67,6 +68,7 @@ class CompactionReport(BaseModel):
         clipped: Results shown in part.
         summary_tokens: Size of the summary.
         state_tokens: Size of the rendered working state.
+        recalled_tokens: Size of what recall brought into the view right after it.
         pinned: Pins that the view shows beside the history.
         pins_dropped: Pins there was no room for.
         world: Where the working state and the world disagree, where that was asked.
@@ -97,6 +99,7 @@ class CompactionReport(BaseModel):
     clipped: int
     summary_tokens: int
     state_tokens: int
+    recalled_tokens: int = 0
     pinned: int = 0
     pins_dropped: int = 0
     summariser: str
@@ -187,12 +190,22 @@ def cuts(location: Location) -> Operation[list[tuple[str, Cut]]]:
 def note_recap(location: Location, recap: Recap) -> Operation[None]:
     """Keep with a compaction what became of the restating it asked for."""
     found = {"recap": recap.outcome, "recap_problems": list(recap.problems)}
+    yield from _amend(location, recap.generation, found)
+
+
+def note_recalled(location: Location, report: CompactionReport) -> Operation[None]:
+    """Keep with a compaction what recall brought right after it."""
+    found = {"tokens_after": report.tokens_after, "recalled_tokens": report.recalled_tokens}
+    yield from _amend(location, report.generation, found)
+
+
+def _amend(location: Location, generation: int, found: dict[str, Any]) -> Operation[None]:
     yield from fetch(
-        _queries["recapped"],
+        _queries["amend"],
         **location.keys,
         scope=location.scope,
-        generation=recap.generation,
-        recap=Content(COMPACTION_REPORT, Jsonb(found)),
+        generation=generation,
+        found=Content(COMPACTION_REPORT, Jsonb(found)),
     )
 
 

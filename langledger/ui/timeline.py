@@ -52,8 +52,8 @@ class Timeline:
         kept: Of what the last compaction left as it was.
         said: Of what was said since.
         results: Of the tools' results since.
-        beyond: What providers reported beyond all that: what was recalled, and system message
-            and tools until a compaction tells them.
+        beyond: What a compaction recalled, and what providers reported beyond all that: what was
+            recalled later, and system message and tools until a compaction tells them.
         calls: How many calls there were.
         counted: Some entry of the agent was counted when it was recorded.
         step: Every so manieth call is shown.
@@ -88,7 +88,7 @@ class Timeline:
         self.kept.append(base.kept)
         self.said.append(max(said, 0))
         self.results.append(max(results, 0))
-        self.beyond.append(0)
+        self.beyond.append(base.recalled)
 
     @property
     def sizes(self) -> list[int]:
@@ -112,6 +112,7 @@ class _Base:
     summary: int = 0
     state: int = 0
     kept: int = 0
+    recalled: int = 0
     total: int = 0
     results: int = 0
 
@@ -221,7 +222,8 @@ def _placed(reports: Sequence[tuple[int, CompactionReport]]) -> list[_Event]:
 def _believe(made: Timeline, reported: Usage) -> None:
     """Make each call as large as its provider reported, and those that follow by as much.
 
-    Our count of entries does not see what was recalled, nor that a compaction took it out again.
+    Our count of entries does not see what was recalled since a compaction, nor that the next one
+    took it out again.
     """
     told = dict(zip(reported.seqs, reported.input, strict=True))
     ends = {one["end"] for one in made.compactions}
@@ -236,8 +238,11 @@ def _believe(made: Timeline, reported: Usage) -> None:
     for place, seq in enumerate(made.seqs[:-1]):
         if seq in ends:  # what a compaction left is what the next call was sent
             grown[place] = grown[place + 1]
-    made.beyond = [max(extra, 0) for extra in grown]
-    made.kept = [max(kept + min(extra, 0), 0) for kept, extra in zip(made.kept, grown, strict=True)]
+    more_than_counted = [known + extra for known, extra in zip(made.beyond, grown, strict=True)]
+    made.beyond = [max(more, 0) for more in more_than_counted]
+    made.kept = [
+        max(kept + min(more, 0), 0) for kept, more in zip(made.kept, more_than_counted, strict=True)
+    ]
 
 
 def _first_base(
@@ -258,13 +263,15 @@ def _compacted(
     total, of_tools = totals[event.seen]
     results = of_tools - base.results
     made.add(event.before, base, total - base.total - results, results)
-    rest = report.tokens_after - report.summary_tokens - report.state_tokens
+    made_anew = report.summary_tokens + report.state_tokens + report.recalled_tokens
+    rest = report.tokens_after - made_anew
     fixed = min(base.fixed, max(rest, 0))
     after = _Base(
         fixed=fixed,
         summary=report.summary_tokens,
         state=report.state_tokens,
         kept=max(rest - fixed, 0),
+        recalled=report.recalled_tokens,
         total=total,
         results=of_tools,
     )

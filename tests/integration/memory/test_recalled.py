@@ -17,7 +17,7 @@ from langledger.database import Database
 from langledger.errors import EmbeddingError
 from langledger.operations import Query, fetch_all, run
 from langledger.recall import RECALLED, Embedder, Recall
-from langledger.tokens import count_text
+from langledger.tokens import count_message, count_text, count_tools
 from tests.support.scripted import ScriptedModel
 
 WINDOW = 4000
@@ -104,6 +104,20 @@ def test_an_exact_answer_comes_back_before_the_question(ledger: Ledger) -> None:
     assert 0 < told["tokens"] <= 1500
     assert not told["failed"]
     assert f"langledger-recalled-{told['message']}" == first[at].id
+
+
+def test_the_report_of_a_compaction_counts_what_was_brought_beside_it(ledger: Ledger) -> None:
+    talk = Talk(ledger, max_summary_tokens=100)
+    early: list[BaseMessage] = [HumanMessage(FACT)]
+    for n in range(18):
+        early += [AIMessage("Noted."), HumanMessage(f"Part {n}. {CHATTER}")]
+    [view] = talk.run([*early, AIMessage("Noted."), HumanMessage(QUESTION)])
+    [at] = brought(view)
+    [report] = ledger.compactions("t1")
+    assert report.recalled_tokens == count_message(view[at])
+    tools = [look, *ledger.middleware(window=WINDOW).tools]
+    assert report.tokens_after == sum(map(count_message, view)) + count_tools(tools)
+    assert report.model_dump(mode="json") in [event.get("compaction") for event in talk.events]
 
 
 def test_what_the_summary_quotes_is_not_brought_again(ledger: Ledger) -> None:
