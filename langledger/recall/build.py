@@ -54,6 +54,7 @@ class Unit:
     size: int
     importance: float
     created_at: datetime | None
+    said_at: datetime | None
     digest: bytes
     role: str | None
     message_id: str | None
@@ -112,6 +113,7 @@ def units_of_texts(texts: Iterable[Text], *, clean: Clean = str) -> list[Unit]:
                 size=analysis.size,
                 importance=given.importance,
                 created_at=given.created_at,
+                said_at=None,
                 digest=_digest(text),
                 role=given.role,
                 message_id=None,
@@ -177,6 +179,7 @@ def _unit(
         size=analysis.size,
         importance=importance_of(tags),
         created_at=entry.created_at,
+        said_at=said,
         digest=_digest(text),
         role=entry.role,
         message_id=entry.message_id,

@@ -9,7 +9,8 @@
 ``language``, ``topic``,
 ``tool``
 ``symbol``                a function, class or error
-``entry_id``, ``created_at``  compared: ``{"$gte": 10, "$lt": 20}``, ``[25, 29]``
+``entry_id``, ``created_at``  compared: ``{"$gte": 10, "$lt": 20}``, ``[25, 29]``; the time is
+                          when it was said, as an import knows it, else when it was recorded
 ``metadata.<key>``        what the caller gave when recording; compared as what it is, so that
                           10 is more than 9
 ======================== ===========================================================
@@ -24,7 +25,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from psycopg.sql import SQL, Composable, Composed, Identifier
@@ -40,7 +41,7 @@ __all__ = ["NAMES", "condition"]
 
 _COLUMNS = {"role": "role", "task_id": "task_id", "user_id": "user_id"}
 _FACTS = ("path", "function", "class", "error", "language", "topic", "tool")
-_COMPARED = {"entry_id": "ref", "created_at": "created_at"}
+_COMPARED = {"entry_id": "u.ref", "created_at": "coalesce(u.said_at, u.created_at)"}
 NAMES = (*_COLUMNS, "thread_id", "tag", *_FACTS, "symbol", *_COMPARED, "metadata.<key>")
 _OPERATORS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
@@ -113,7 +114,7 @@ def _path(key: str) -> Composable:
 
 
 def _compared(name: str, value: Any, key: str) -> tuple[Composable, dict[str, Any]]:
-    column = SQL("u.{}").format(Identifier(_COMPARED[name]))
+    column = SQL(cast("Any", _COMPARED[name]))
     kind = SQL("timestamptz" if name == "created_at" else "bigint")
     parts: list[Composable] = []
     params: dict[str, Any] = {}
@@ -177,12 +178,11 @@ def _bound(name: str, bound: Any) -> int | datetime:
         raise ConfigurationError(f"filter {name!r} must be compared with {expected}")
     if isinstance(bound, int):
         return check_whole(f"filter {name!r}", bound, least=-(2**63))
-    if isinstance(bound, datetime):
-        return bound
     try:
-        return datetime.fromisoformat(bound)
+        moment = bound if isinstance(bound, datetime) else datetime.fromisoformat(bound)
     except ValueError:
         raise ConfigurationError(f"filter {name!r} is no ISO date or time") from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _members(name: str, bound: Any) -> list[Any]:

@@ -124,6 +124,7 @@ def _insert(
         "sizes": [unit.size for unit in units],
         "importances": [unit.importance for unit in units],
         "created": [unit.created_at for unit in units],
+        "said": [unit.said_at for unit in units],
         "digests": named(unit.digest for unit in units),
         "roles": [unit.role for unit in units],
         "message_ids": [unit.message_id for unit in units],

@@ -44,17 +44,17 @@ ORDER BY e.seq
 -- name: insert
 -- Only of entries that are still there, in a thread where none was forgotten since they were read:
 -- what went meanwhile must not come back.
-INSERT INTO {schema}.recall_unit (tenant, space, ref, part, size, importance, created_at, digest, role,
-                                  message_id, task_id, user_id, tags, metadata, terms, body, is_entry)
+INSERT INTO {schema}.recall_unit (tenant, space, ref, part, size, importance, created_at, said_at, digest,
+                                  role, message_id, task_id, user_id, tags, metadata, terms, body, is_entry)
 SELECT %(tenant)s, %(space)s, i.ref, i.part, i.size, i.importance, coalesce(i.created_at, now()),
-       i.digest, i.role, i.message_id, i.task_id, i.user_id, string_to_array(i.tags, ' '), i.metadata,
-       i.terms::tsvector, i.body, %(is_entry)s
+       i.said_at, i.digest, i.role, i.message_id, i.task_id, i.user_id, string_to_array(i.tags, ' '),
+       i.metadata, i.terms::tsvector, i.body, %(is_entry)s
 FROM unnest(%(refs)s::int8[], %(parts)s::int[], %(sizes)s::int[], %(importances)s::real[],
-            %(created)s::timestamptz[], %(digests)s::bytea[], %(roles)s::text[], %(message_ids)s::text[],
+            %(created)s::timestamptz[], %(said)s::timestamptz[], %(digests)s::bytea[], %(roles)s::text[], %(message_ids)s::text[],
             %(tasks)s::text[], %(users)s::text[], %(tags)s::text[], %(metadata)s::jsonb[], %(terms)s::text[],
             %(bodies)s::bytea[])
-     AS i (ref, part, size, importance, created_at, digest, role, message_id, task_id, user_id, tags, metadata,
-           terms, body)
+     AS i (ref, part, size, importance, created_at, said_at, digest, role, message_id, task_id, user_id, tags,
+           metadata, terms, body)
 WHERE NOT %(is_entry)s OR (
     EXISTS (SELECT FROM {schema}.entry e
             WHERE e.tenant = %(tenant)s AND e.thread_key = %(space)s AND e.seq = i.ref FOR KEY SHARE)

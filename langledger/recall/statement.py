@@ -187,8 +187,8 @@ def _fence() -> Composable:
     # OFFSET keeps the planner from taking the index of terms for a thread, whose rows are few.
     # Joined to nothing, the terms are unpacked once, not for each that is looked for.
     return SQL(
-        "(SELECT tenant, space, ref, part, size, role, created_at, task_id, user_id, tags, "
-        "metadata, is_entry, terms || ''::tsvector AS terms FROM {schema}.recall_unit "
+        "(SELECT tenant, space, ref, part, size, role, created_at, said_at, task_id, user_id, "
+        "tags, metadata, is_entry, terms || ''::tsvector AS terms FROM {schema}.recall_unit "
         "WHERE tenant = %(tenant)s AND space = ANY(%(spaces)s::uuid[]) OFFSET 0)"
     )
 

@@ -22,6 +22,7 @@ CREATE TABLE recall_unit (
     size        integer      NOT NULL,  -- words
     importance  real         NOT NULL DEFAULT 0.5,
     created_at  timestamptz  NOT NULL DEFAULT now(),
+    said_at     timestamptz,            -- of what was said before it was recorded
     digest      bytea        NOT NULL,  -- of the text
     role        text,
     message_id  text,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from langledger.entries.log import thread_key
 from langledger.errors import ConfigurationError, DatabaseError
 from langledger.operations import Batch, Query, run
 from langledger.recall.index import behind_query, missing_query
+from langledger.replay.importing import import_file
 from tests.support.words import NOTES
 
 
@@ -408,3 +411,24 @@ def test_what_is_imported_has_the_time_it_was_said_at(ledger: Ledger) -> None:
     assert hits[0].metadata["said_at"] == "2023-05-07T10:00:00+00:00"
     decay = {hit.text[-1]: hit.scores["decay"] for hit in hits}
     assert decay["0"] == decay["1"] < decay["2"] == decay["3"] == decay["4"]
+
+
+@pytest.mark.transcripts
+def test_a_filter_on_time_means_when_it_was_said(ledger: Ledger, transcripts_dir: Path) -> None:
+    [session] = import_file(ledger, transcripts_dir / "raw/codex/ai-recruitment.jsonl").sessions
+    moments = {
+        entry.entry_id: datetime.fromisoformat(entry.message.response_metadata["timestamp"])
+        for entry in ledger.history(session.thread_id)
+    }
+
+    def found(**bounds: Any) -> set[int]:
+        conditions = {f"${operator}": bound for operator, bound in bounds.items()}
+        asked = {"created_at": conditions}
+        hits = ledger.recall("file", thread_id=session.thread_id, k=500, filter=asked)
+        return {hit.entry_id for hit in hits}
+
+    everything, middle = found(lt="2025-11-01"), sorted(moments.values())[len(moments) // 2]
+    assert len(everything) > 20
+    assert found(gte="2025-11-01") == set()
+    assert found(lt=middle) == {seq for seq in everything if moments[seq] < middle}
+    assert found(gte=middle.replace(tzinfo=None)) == everything - found(lt=middle)
