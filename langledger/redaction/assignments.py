@@ -63,6 +63,7 @@ _SOUNDS_LIKE_NAME = re.compile(
     r"passw|passwd|secret|token|api.?key|field|input|label", re.IGNORECASE
 )
 _PATH = re.compile(r"\A(?:[/~]|\.{1,2}/|[A-Za-z]:\\|https?:|file:)")
+_ADDRESS = re.compile(r"\w@\w[\w-]*\.\w")
 _HASH = re.compile(r"\A(?:sha\d*|md5|\$argon2|\$2[aby]\$)[:$-]?", re.IGNORECASE)
 
 
@@ -103,9 +104,9 @@ def _is_apart(match: re.Match[str]) -> bool:
 
 
 def _follows(match: re.Match[str], value: str) -> bool:
-    """Whether it follows a Chinese name and is no word: 密码 x, 密码x, 密码(x), 密码改成了x."""
-    name = match["strong"] or match["weak"]
-    return not name.isascii() and match["quoted"] is None and _looks_made(value)
+    """Whether it follows a name that tells enough and is no word: password x, 密码改成了x."""
+    tells = match["strong"] or not match["weak"].isascii()
+    return bool(tells) and match["quoted"] is None and _looks_made(value)
 
 
 def _looks_made(value: str) -> bool:
@@ -114,6 +115,8 @@ def _looks_made(value: str) -> bool:
     if len(value) < 8 or not digits or _WORDS_AND_NUMBERS.match(value):
         return False
     if any(c in "/=()" for c in value) or not any(c.isalpha() for c in value):
+        return False
+    if _ADDRESS.search(value):
         return False
     changes = len(re.findall(r"\d(?=[A-Za-z])", value))
     return changes >= 2 or any(c in "!#%&*+?@^~" for c in value)
