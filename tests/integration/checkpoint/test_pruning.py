@@ -179,9 +179,7 @@ def test_a_large_thread_is_pruned_in_steps(put: Any, saver: LedgerSaver, rows: A
     config = None
     for n in range(1500):
         config = put({"n": n}, parent=config)
-    began = time.monotonic()
     assert saver.retain("thread", Policy(keep=5)).checkpoints == 1495
-    assert time.monotonic() - began < 20
     assert len(ids(saver)) == 5
     assert rows("SELECT count(*) AS n FROM {schema}.checkpoint")[0]["n"] <= 2
 

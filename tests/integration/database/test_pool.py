@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,20 @@ def count(database: Database) -> int:
 
 def one(sql: str, **params: object) -> Batch:
     return Batch([Query(sql, params)])
+
+
+@contextmanager
+def at_a_gate(dsn: str) -> Iterator[tuple[Batch, Callable[[int], None]]]:
+    """Give a batch that waits until this ends, and what returns once so many of it wait."""
+    locks = "SELECT count(*) AS n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with connect(dsn) as holder:
+
+        def wait_for(calls: int) -> None:
+            while holder.execute(locks).fetchone()["n"] < calls:
+                time.sleep(0.01)
+
+        holder.execute("SELECT pg_advisory_lock(7)")
+        yield one("SELECT pg_advisory_xact_lock_shared(7)"), wait_for
 
 
 async def both(database: Database, batch: Batch, *, awaited: bool) -> list[list[Row]]:
@@ -145,17 +160,18 @@ def test_a_pool_that_is_not_open_says_so(dsn: str) -> None:
 def test_a_wrong_dsn_is_found_at_once(dsn: str, change: dict[str, str], said: str) -> None:
     begun = time.monotonic()
     with pytest.raises(DatabaseUnavailableError, match=said):
-        Database(make_conninfo(dsn, **change)).open()
-    assert time.monotonic() - begun < 5
+        Database(make_conninfo(dsn, **change), timeout=600).open()
+    assert time.monotonic() - begun < 300  # it did not wait for its timeout
 
 
 def test_a_busy_pool_is_told_from_a_missing_server(dsn: str) -> None:
     with Database(dsn, max_size=1, timeout=0.5) as database, ThreadPoolExecutor() as threads:
-        sleeping = threads.submit(database.execute, one("SELECT pg_sleep(1.5)"))
-        time.sleep(0.2)
-        with pytest.raises(DatabaseUnavailableError, match="all 1 connections were busy"):
-            database.execute(Batch([COUNT]))
-        sleeping.result()
+        with at_a_gate(dsn) as (pass_it, wait_for):
+            passing = threads.submit(database.execute, pass_it)
+            wait_for(1)
+            with pytest.raises(DatabaseUnavailableError, match="all 1 connections were busy"):
+                database.execute(Batch([COUNT]))
+        passing.result()
 
 
 def test_writers_that_deadlock_both_succeed(database: Database) -> None:
@@ -182,9 +198,10 @@ def test_many_threads_share_a_small_pool(dsn: str) -> None:
 
 
 async def test_async_calls_run_beside_each_other(async_database: AsyncDatabase) -> None:
-    begun = time.monotonic()
-    await asyncio.gather(*(async_database.aexecute(one("SELECT pg_sleep(0.5)")) for _ in range(5)))
-    assert time.monotonic() - begun < 2
+    with at_a_gate(async_database.dsn) as (pass_it, wait_for):
+        calls = [asyncio.create_task(async_database.aexecute(pass_it)) for _ in range(5)]
+        await asyncio.to_thread(wait_for, 5)
+    await asyncio.gather(*calls)
 
 
 async def test_an_async_pool_serves_other_threads_and_loops(async_database: AsyncDatabase) -> None:
@@ -309,10 +326,8 @@ def test_a_server_that_stays_away_is_reported_after_the_timeout(restarts: Restar
     with Database(restarts.dsn, timeout=1.0) as database:
         assert count(database) == 0
         restarts.server.stop()
-        begun = time.monotonic()
         with pytest.raises(DatabaseUnavailableError, match=r"cannot be reached.*No such file"):
             database.execute(Batch([COUNT]))
-        assert time.monotonic() - begun < 5
 
 
 def test_the_reason_for_an_outage_is_given_where_it_is_known(restarts: Restarts) -> None:
