@@ -57,6 +57,8 @@ class Settings(BaseSettings):
         summary_timeout: Seconds an agent waits for a summary; ``none``: as long as it takes.
         state_timeout: Seconds that an answer of the state's models may take; ``none``: as long as
             it takes.
+        recall_timeout: Seconds that recall before a call waits for a database that is away;
+            ``none``: as long as recording does.
         redact: Take secrets out of summaries, working state and index.
         redact_patterns: Regular expressions of more secrets, a JSON list.
 
@@ -84,6 +86,7 @@ class Settings(BaseSettings):
     keep: Any = None
     summary_timeout: float | None = None
     state_timeout: float | None = None
+    recall_timeout: float | None = None
     redact: bool = True
     redact_patterns: list[str] = Field(default_factory=list[str])
 
@@ -126,7 +129,7 @@ class Settings(BaseSettings):
         except ValueError as error:
             raise ValueError('give JSON, such as 0.8 or ["turns", 20]') from error
 
-    @field_validator("summary_timeout", "state_timeout", mode="before")
+    @field_validator("summary_timeout", "state_timeout", "recall_timeout", mode="before")
     @classmethod
     def _is_seconds(cls, value: object) -> object:
         if value is None:
@@ -139,7 +142,7 @@ class Settings(BaseSettings):
     @property
     def compaction(self) -> dict[str, Any]:
         """Those of compaction and state that are set, as options."""
-        timeouts = ("summary_timeout", "state_timeout")
+        timeouts = ("summary_timeout", "state_timeout", "recall_timeout")
         names = ("trigger", "hard_trigger", "wait_for_turn", "keep", *timeouts)
         chosen = {name: value for name in names if (value := getattr(self, name)) is not None}
         return {name: None if value == math.inf else value for name, value in chosen.items()}

@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Thread
 from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeAlias, TypeVar
 
@@ -61,10 +61,13 @@ class Batch:
         queries: Run in order; each sees what the one before it wrote.
         repeatable: The batch may be sent again after a lost connection, because
             running it twice leaves what running it once leaves.
+        patience: Seconds to wait for a database that is away, where that is shorter than the
+            pool waits.
     """
 
     queries: Sequence[Query]
     repeatable: bool = True
+    patience: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,30 @@ def fetch_all(*queries: Query, repeatable: bool = True) -> Operation[list[list[R
     """Run statements in one transaction and one round trip; return each one's rows."""
     results: list[list[Row]] = yield Batch(queries, repeatable=repeatable)
     return results
+
+
+def impatient(operation: Operation[T], seconds: float | None) -> Operation[T]:
+    """Run an operation whose statements wait no longer than this for a database that is away.
+
+    One that is there may take its time.
+
+    Args:
+        operation: Not begun yet.
+        seconds: Of each statement; None: as long as the pool waits.
+    """
+    try:
+        effect = next(operation)
+        while True:
+            if isinstance(effect, Batch):
+                effect = replace(effect, patience=seconds)
+            try:
+                outcome = yield effect
+            except BaseException as error:  # noqa: BLE001 - the operation decides, cancellation included
+                effect = operation.throw(error)
+            else:
+                effect = operation.send(outcome)
+    except StopIteration as done:
+        return done.value
 
 
 def complete(

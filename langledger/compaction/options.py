@@ -14,7 +14,7 @@ from langledger.arguments import check_seconds, check_switch, check_text, check_
 from langledger.compaction.compactor import Compactor
 from langledger.compaction.longterm import LongTerm
 from langledger.compaction.policy import Policy
-from langledger.compaction.recalled import Code, Recaller
+from langledger.compaction.recalled import RECALL_TIMEOUT, Code, Recaller
 from langledger.compaction.recap import RecapWhen
 from langledger.compaction.review import Reviewer, review_of
 from langledger.compaction.statekeeping import StateKeeping
@@ -28,7 +28,7 @@ from langledger.state.extract.keeper import Keeper
 from langledger.state.options import StateOptions, state_settings
 from langledger.tokens import count_message
 
-__all__ = ["PRESETS", "CompactionOptions", "chat_model", "compactor_of"]
+__all__ = ["PRESETS", "CompactionOptions", "chat_model", "compactor_of", "recall_timeout"]
 
 
 class CompactionOptions(StateOptions, total=False):
@@ -72,6 +72,8 @@ class CompactionOptions(StateOptions, total=False):
         recall: Bring what is out of view back where it is sure to help. Default True.
         max_recalled_tokens: Most that is brought before one message; in a small window at most
             a tenth of it. Default 1,500.
+        recall_timeout: Seconds that recall before a call waits for a database that is away; then
+            the call goes ahead without. None: as long as recording does. Default 2.
         repository: A repository memory (``ledger.repository(path)``), whose code is brought before
             the user's message that it bears on. Default: none.
         max_code_tokens: Most of it before one message, as ``max_recalled_tokens``. Default 3,200.
@@ -101,6 +103,7 @@ class CompactionOptions(StateOptions, total=False):
     debug: bool
     recall: bool
     max_recalled_tokens: int
+    recall_timeout: float | None
     repository: Code | None
     max_code_tokens: int
     review: bool | Reviewer
@@ -159,7 +162,7 @@ def compactor_of(
         max_output=_whole(chosen, "summary_output_tokens", least=100),
         rederive_every=check_whole("rederive_every", chosen.get("rederive_every", 8)),
         cache_aligned=_switch(chosen, "cache_aligned"),
-        timeout=_timeout(chosen),
+        timeout=_timeout(chosen, "summary_timeout", 120.0),
         redactor=redactor or Redactor(),
     )
     count = _counter(chosen.get("token_counter"))
@@ -212,7 +215,13 @@ def _recaller(
         long_term=long_term if recalls else None,
         code=code,
         max_code_tokens=code_size,
+        timeout=recall_timeout(chosen),
     )
+
+
+def recall_timeout(options: Mapping[str, Any]) -> float | None:
+    """Return how long recall waits for a database that is away, as these options say."""
+    return _timeout(options, "recall_timeout", RECALL_TIMEOUT)
 
 
 def _code(chosen: Mapping[str, Any]) -> tuple[Code | None, int]:
@@ -231,9 +240,9 @@ def _recap(chosen: Mapping[str, Any]) -> RecapWhen:
     return when
 
 
-def _timeout(chosen: Mapping[str, Any]) -> float | None:
-    seconds = chosen.get("summary_timeout", 120.0)
-    return None if seconds is None else check_seconds("summary_timeout", seconds)
+def _timeout(chosen: Mapping[str, Any], name: str, default: float) -> float | None:
+    seconds = chosen.get(name, default)
+    return None if seconds is None else check_seconds(name, seconds)
 
 
 def _whole(chosen: Mapping[str, Any], name: str, *, least: int) -> int | None:

@@ -32,16 +32,18 @@ from langledger.entries.codec import storable
 from langledger.entries.log import thread_key
 from langledger.entries.ranges import Ranges
 from langledger.errors import LangLedgerError
-from langledger.operations import Operation, fetch
+from langledger.operations import Operation, fetch, impatient
 from langledger.recall import Hit, Recall, SearchRequest, excerpt, without_marks
 from langledger.tokens import count_text
 
-__all__ = ["Code", "Recaller", "keep_brought", "read_brought"]
+__all__ = ["RECALL_TIMEOUT", "Code", "Recaller", "keep_brought", "read_brought"]
 
 logger = logging.getLogger("langledger.compaction")
 
 _queries = load_queries("langledger.compaction")
 
+RECALL_TIMEOUT = 2.0
+"""Seconds that recall before a call waits for a database that is away, where it is not told."""
 _HITS = 8
 _FILES = 5
 _LONGEST_HIT = 300  # tokens
@@ -69,6 +71,8 @@ class Recaller:
         long_term: What is known of users beyond one thread; None: nothing.
         code: The repository that is worked on; None: none.
         max_code_tokens: Most code before one message.
+        timeout: Seconds that each statement waits for a database that is away; None: as long as the
+            pool does.
     """
 
     recalling: Recall | None
@@ -76,6 +80,7 @@ class Recaller:
     long_term: LongTerm | None = None
     code: Code | None = None
     max_code_tokens: int = 3200
+    timeout: float | None = RECALL_TIMEOUT
 
     def restore(self, call: ModelCall, session: Session) -> Operation[None]:
         """Show a session that was opened anew what was brought into it before."""
@@ -88,6 +93,11 @@ class Recaller:
 
         Whatever goes wrong, the call goes ahead without it.
         """
+        return (yield from impatient(self._bring(call, session, prepared, measure), self.timeout))
+
+    def _bring(
+        self, call: ModelCall, session: Session, prepared: Prepared, measure: Callable[[], Prepared]
+    ) -> Operation[Prepared]:
         compacted = prepared.report is not None
         request = session.newest_request
         if request is None or not (compacted or session.at_turn):
@@ -156,7 +166,8 @@ class Recaller:
         text, brought = "", Brought(message=message)
         try:
             if query.strip():
-                text, brought = yield from self._find(call, hidden, asked, self.max_tokens, known)
+                found = self._find(call, hidden, asked, self.max_tokens, known)
+                text, brought = yield from impatient(found, self.timeout)
         except LangLedgerError as error:
             brought = replace(brought, reasons=(str(error),), failed=True)
         brought = replace(brought, seconds=round(time.perf_counter() - started, 4))

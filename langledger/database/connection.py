@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -116,8 +117,12 @@ def options(adapters: AdaptersMap | None) -> dict[str, Any]:
     }
 
 
-def connect(dsn: str) -> psycopg.Connection[Row]:
+def connect(dsn: str, *, seconds: float | None = None) -> psycopg.Connection[Row]:
     """Open one connection outside of the pool.
+
+    Args:
+        dsn: As libpq takes it.
+        seconds: Longest wait for an answer; default: what the DSN says, else ten.
 
     Raises:
         DatabaseUnavailableError: When nobody answers, or the server refuses us.
@@ -125,13 +130,22 @@ def connect(dsn: str) -> psycopg.Connection[Row]:
     """
     with translated():
         connection = psycopg.Connection[dict[str, Any]].connect(
-            conninfo(dsn), autocommit=True, row_factory=dict_row, prepare_threshold=None
+            _hurried(dsn, seconds), autocommit=True, row_factory=dict_row, prepare_threshold=None
         )
     version = connection.info.server_version
     if version < _OLDEST_SERVER:
         connection.close()
         raise DatabaseError(f"PostgreSQL {version // 10000} is too old: 14 or newer is needed")
     return connection
+
+
+def _hurried(dsn: str, seconds: float | None) -> str:
+    """Return the connection string with a shorter wait, where it has a longer one."""
+    text = conninfo(dsn)
+    usual = int(parsed(text)["connect_timeout"])  # 0: for ever
+    if seconds is None or 0 < usual <= seconds:
+        return text
+    return make_conninfo(text, connect_timeout=max(2, math.ceil(seconds)))  # libpq's least is 2
 
 
 def is_starting(dsn: str) -> bool:

@@ -148,7 +148,7 @@ class Database(PoolBase):
             step = next(steps)
             while True:
                 try:
-                    results = self._execute(step)
+                    results = self._execute(step, self._patience(batch))
                 except DatabaseError as error:
                     step = steps.throw(error)
                 else:
@@ -156,20 +156,20 @@ class Database(PoolBase):
         except StopIteration as done:
             return done.value
 
-    def _execute(self, batch: Batch) -> list[list[Row]]:
+    def _execute(self, batch: Batch, seconds: float) -> list[list[Row]]:
         statements = self._statements(batch)
-        deadline = time.monotonic() + self.timeout
+        deadline = time.monotonic() + seconds
         with self._reporting():
-            for attempt in self._attempts(batch):
+            for attempt in self._attempts(batch, seconds):
                 with attempt:
-                    return self._try(statements, deadline)[-len(batch.queries) :]
+                    return self._try(statements, deadline, seconds)[-len(batch.queries) :]
         raise AssertionError("a retry ends with a result or an error")
 
     async def aexecute(self, batch: Batch) -> list[list[Row]]:
         """Run :meth:`execute` in a worker thread."""
         return await asyncio.to_thread(self.execute, batch)
 
-    def _try(self, statements: Statements, deadline: float) -> list[list[Row]]:
+    def _try(self, statements: Statements, deadline: float, seconds: float) -> list[list[Row]]:
         pool = self._opened()
         try:
             while True:
@@ -178,7 +178,7 @@ class Database(PoolBase):
                         return run_batch(connection, statements)
                 # Given back dead, it is replaced; its neighbours are mostly dead too.
         except PoolTimeout as error:
-            self._explain(error)
+            self._explain(error, seconds)
         except psycopg.errors.PipelineAborted as error:
             raise real_error(error) from None
 
@@ -299,7 +299,7 @@ class AsyncDatabase(PoolBase):
             step = next(steps)
             while True:
                 try:
-                    results = await self._execute(step)
+                    results = await self._execute(step, self._patience(batch))
                 except DatabaseError as error:
                     step = steps.throw(error)
                 else:
@@ -307,13 +307,14 @@ class AsyncDatabase(PoolBase):
         except StopIteration as done:
             return done.value
 
-    async def _execute(self, batch: Batch) -> list[list[Row]]:
+    async def _execute(self, batch: Batch, seconds: float) -> list[list[Row]]:
         statements = self._statements(batch)
-        deadline = time.monotonic() + self.timeout
+        deadline = time.monotonic() + seconds
         with self._reporting():
-            async for attempt in self._attempts(batch):
+            async for attempt in self._attempts(batch, seconds):
                 with attempt:
-                    return (await self._try(statements, deadline))[-len(batch.queries) :]
+                    tried = await self._try(statements, deadline, seconds)
+                    return tried[-len(batch.queries) :]
         raise AssertionError("a retry ends with a result or an error")
 
     def execute(self, batch: Batch) -> list[list[Row]]:
@@ -324,7 +325,9 @@ class AsyncDatabase(PoolBase):
         """
         return self._wait(lambda: self.aexecute(batch))
 
-    async def _try(self, statements: Statements, deadline: float) -> list[list[Row]]:
+    async def _try(
+        self, statements: Statements, deadline: float, seconds: float
+    ) -> list[list[Row]]:
         pool = await self._opened()
         try:
             while True:
@@ -332,7 +335,7 @@ class AsyncDatabase(PoolBase):
                     if connections.is_alive(connection, deadline):
                         return await arun_batch(connection, statements)
         except PoolTimeout as error:
-            await asyncio.to_thread(self._explain, error)
+            await asyncio.to_thread(self._explain, error, seconds)
             raise
         except psycopg.errors.PipelineAborted as error:
             raise real_error(error) from None

@@ -107,24 +107,28 @@ class PoolBase:
     def _options(self) -> dict[str, Any]:
         return connections.options(self._adapters)
 
-    def _retrying(self, on: Callable[[Exception], bool]) -> Any:
+    def _patience(self, batch: Batch) -> float:
+        """Return for how many seconds a batch waits for a server that is away."""
+        return self.timeout if batch.patience is None else min(batch.patience, self.timeout)
+
+    def _retrying(self, on: Callable[[Exception], bool], seconds: float) -> Any:
         return stamina.retry_context(
             on=on,
             attempts=None,
-            timeout=self.timeout,
+            timeout=seconds,
             wait_initial=0.05,
             wait_max=2.0,
             wait_jitter=0.1,
         )
 
-    def _attempts(self, batch: Batch) -> Any:
+    def _attempts(self, batch: Batch, seconds: float) -> Any:
         """Iterate over the tries of a batch.
 
         A batch that must not run twice is not sent twice: it is tried again only where the
         server undid everything.
         """
         return self._retrying(
-            lambda error: is_rolled_back(error) or (batch.repeatable and is_lost(error))
+            lambda error: is_rolled_back(error) or (batch.repeatable and is_lost(error)), seconds
         )
 
     @contextmanager
@@ -141,7 +145,7 @@ class PoolBase:
 
     def _probe(self) -> None:
         """Connect once: a wrong DSN is found now, and so are the types of this database."""
-        for attempt in self._retrying(self._is_starting):
+        for attempt in self._retrying(self._is_starting, self.timeout):
             with attempt:
                 found = connections.probe(self.dsn, self.schema)
                 self._adapters, self._secured = found.adapters, found.secured
@@ -157,14 +161,14 @@ class PoolBase:
             self._probe()  # the extension may be new, and with it its types
         return bool(applied)
 
-    def _explain(self, error: PoolTimeout) -> NoReturn:
-        """Say why no connection could be had: the pool knows only that it waited."""
+    def _explain(self, error: PoolTimeout, seconds: float) -> NoReturn:
+        """Say why no connection could be had: the pool knows only that it waited so long."""
         try:
-            connections.connect(self.dsn).close()
+            connections.connect(self.dsn, seconds=seconds).close()
         except DatabaseError as cause:
             raise cause from error
         raise DatabaseUnavailableError(
-            f"all {self.max_size} connections were busy for {self.timeout:g} s: raise max_size "
+            f"all {self.max_size} connections were busy for {seconds:g} s: raise max_size "
             "(LANGLEDGER_POOL_SIZE), or find what holds them"
         ) from error
 

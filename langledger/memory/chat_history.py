@@ -12,12 +12,13 @@ from langchain_core.messages import BaseMessage
 
 from langledger.arguments import check_optional
 from langledger.compaction.host import Host
+from langledger.compaction.options import recall_timeout
 from langledger.database.queries import load_queries
 from langledger.entries import Location, about
 from langledger.entries import history as entries_of
 from langledger.entries.checks import checked_messages
 from langledger.errors import LangLedgerError
-from langledger.operations import Operation, arun, fetch, run
+from langledger.operations import Operation, arun, fetch, impatient, run
 from langledger.outage import append
 
 __all__ = ["LedgerChatMessageHistory", "messages_of"]
@@ -46,6 +47,7 @@ class LedgerChatMessageHistory(BaseChatMessageHistory):
         self._user_id = check_optional("user_id", user_id)
         self._outage = ledger.outage
         self._facts = ledger.long_term
+        self._timeout = recall_timeout(ledger.compaction_defaults)
         self.location = Location(ledger.tenant, session_id)
 
     @property
@@ -78,7 +80,8 @@ class LedgerChatMessageHistory(BaseChatMessageHistory):
         named = [m if m.id else m.model_copy(update={"id": str(uuid4())}) for m in given]
         recorded = yield from append(self._outage, self.location, named, user_id=self._user_id)
         if self._user_id is not None and not recorded.waiting:
-            yield from self._learn(self._user_id, named, recorded.entry_ids)
+            learning = self._learn(self._user_id, named, recorded.entry_ids)
+            yield from impatient(learning, self._timeout)
 
     def _learn(
         self, user_id: str, messages: Sequence[BaseMessage], entry_ids: Sequence[int]

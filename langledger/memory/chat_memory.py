@@ -16,14 +16,14 @@ from pydantic import ConfigDict, Field, model_validator
 from langledger.compaction.brought import brought_message
 from langledger.compaction.compactor import Compactor, ModelCall
 from langledger.compaction.host import Host
-from langledger.compaction.options import compactor_of
+from langledger.compaction.options import compactor_of, recall_timeout
 from langledger.compaction.recalled import Recaller
 from langledger.compaction.telemetry import announce_recall
 from langledger.entries import Location
 from langledger.errors import LangLedgerError, NothingToShrinkError
 from langledger.memory.chat_history import LedgerChatMessageHistory, messages_of
 from langledger.memory.turns import completed, fitted, parted
-from langledger.operations import Operation, arun, run
+from langledger.operations import Operation, arun, impatient, run
 from langledger.tokens import count_messages
 
 __all__ = ["LedgerChatMemory"]
@@ -120,10 +120,11 @@ class LedgerChatMemory(BaseChatMemory):
         compactor = self._compactor(host)
         context = (yield from _conversation(compactor, planned)) if messages else []
         if extra:
-            recaller = Recaller(recalling=host.recalling, max_tokens=extra)
+            timeout = recall_timeout(host.compaction_defaults)
+            recaller = Recaller(recalling=host.recalling, max_tokens=extra, timeout=timeout)
             hidden = compactor.hidden(location)
             query = self._input(inputs)
-            known = yield from self._known(host, messages, query)
+            known = yield from impatient(self._known(host, messages, query), recaller.timeout)
             text, brought = yield from recaller.for_input(planned, hidden, query, known=known)
             announce_recall(brought, None)
             context += [brought_message(0, text)] if text else []

@@ -100,6 +100,36 @@ def test_facts_of_the_user_come_from_other_threads(ledger: Ledger) -> None:
     assert len(model.sent[-1]) == 1
 
 
+def test_facts_are_written_after_the_answer(ledger: Ledger) -> None:
+    known_while_answering: list[int] = []
+
+    def answer(_: list[BaseMessage]) -> AIMessage:
+        known_while_answering.append(len(ledger.facts("ann")))
+        return AIMessage("Fine.")
+
+    said = [HumanMessage("I prefer tabs over spaces.", id="1"), HumanMessage("I'm vegan.", id="2")]
+    graph(ledger, ScriptedModel(script=[answer])).invoke({"messages": said}, config("t"))
+    assert known_while_answering == [0]
+    assert {fact.sources[0]["entry_id"] for fact in ledger.facts("ann")} == {1, 2}
+
+
+def test_facts_wait_for_the_end_of_a_turn_and_are_made_up_for(ledger: Ledger) -> None:
+    node = ledger.memory_node()
+    call = {"name": "look", "args": {}, "id": "c"}
+    turn: list[BaseMessage] = [
+        HumanMessage("I prefer tabs over spaces.", id="h"),
+        AIMessage("", tool_calls=[call], id="a"),
+        ToolMessage("there", tool_call_id="c", id="r"),
+    ]
+    for length in (1, 2, 3):
+        node.invoke({"messages": turn[:length]}, config("t"))
+        assert ledger.facts("ann") == []
+    turn += [AIMessage("Done.", id="d"), HumanMessage("Thanks.", id="h2")]
+    node.invoke({"messages": turn}, config("t"))
+    assert [fact.text for fact in ledger.facts("ann")] == ["I prefer tabs over spaces"]
+    node.invoke({"messages": []}, config("t"))
+
+
 def test_bad_arguments(ledger: Ledger) -> None:
     for options in ({"messages_key": ""}, {"user_id": 7}, {"max_recalled_tokens": -1}):
         with pytest.raises(ConfigurationError):

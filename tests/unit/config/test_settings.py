@@ -95,6 +95,8 @@ def test_settings_of_compaction_are_options(monkeypatch: pytest.MonkeyPatch) -> 
     assert load_settings().compaction["summary_timeout"] is None
     monkeypatch.setenv("LANGLEDGER_STATE_TIMEOUT", "none")
     assert load_settings().compaction["state_timeout"] is None
+    monkeypatch.setenv("LANGLEDGER_RECALL_TIMEOUT", "0.5")
+    assert load_settings().compaction["recall_timeout"] == 0.5
     monkeypatch.setenv("LANGLEDGER_STATE_TIMEOUT", "30")
     assert load_settings().compaction["state_timeout"] == 30
     monkeypatch.setenv("LANGLEDGER_SUMMARY_TIMEOUT", "0")
