@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langledger.cli.common import DatabaseUrl, DataDir, Json, as_text, chosen_settings
+from langledger.cli.bench_ledger import bench_ledger
+from langledger.cli.common import DatabaseUrl, DataDir, Json, as_text
 from langledger.cli.output import echo, print_json, progress
 from langledger.cli.plots import check_plot
 from langledger.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-
-    from langledger.ledger import Ledger
 
 __all__ = ["register"]
 
@@ -87,7 +83,7 @@ def continuity(
     chat_model = _model(model)
     check_plot(plot)
     journal = Journal(out)
-    with _ledger(dsn, data_dir) as ledger:
+    with bench_ledger(dsn, data_dir) as ledger:
         for name, session in sessions_of(sessions or [], ledger, tell=progress):
             run_session(
                 name,
@@ -138,7 +134,7 @@ def exact(
         raise ConfigurationError("--asked is for the view without --window: pass one of the two")
     names = available(chosen(strategy or []), tell=progress)
     fixtures, journal, chat_model = load_fixtures(file), Journal(out), _model(model)
-    with _ledger(dsn, data_dir) as ledger:
+    with bench_ledger(dsn, data_dir) as ledger:
         for fixture in fixtures:
             if window is not None:
                 run_questions(
@@ -180,7 +176,7 @@ def constraint(
 
     names, journal = available(chosen(strategy or []), tell=progress), Journal(out)
     chat_model = _model(model)
-    with _ledger(dsn, data_dir) as ledger:
+    with bench_ledger(dsn, data_dir) as ledger:
         run_constraint(
             ledger,
             journal,
@@ -207,7 +203,7 @@ def decoys(
 
     names, journal = available(chosen(strategy or []), tell=progress), Journal(out)
     chat_model = _model(model)
-    with _ledger(dsn, data_dir) as ledger:
+    with bench_ledger(dsn, data_dir) as ledger:
         run_decoys(
             ledger,
             journal,
@@ -242,7 +238,7 @@ def calibrate(
     chat_model = _model(model)
     check_plot(plot)
     journal = Journal(out)
-    with _ledger(dsn, data_dir) as ledger:
+    with bench_ledger(dsn, data_dir) as ledger:
         for name, session in sessions_of(sessions or [], ledger, tell=progress):
             run_session(
                 name,
@@ -254,6 +250,7 @@ def calibrate(
                 thresholds=GRID,
                 model=chat_model,
                 model_name=model or "",
+                skipping=True,
                 tell=progress,
             )
     points = setpoints(journal.records, window=size)
@@ -298,7 +295,7 @@ def probe(
     if answering is None:
         raise ConfigurationError("questions need a model: pass --model provider:model")
     names, journal = available(chosen(strategy or []), tell=progress), Journal(out)
-    with _ledger(dsn, data_dir) as ledger:
+    with bench_ledger(dsn, data_dir) as ledger:
         for name, session in sessions_of(sessions or [], ledger, tell=progress):
             run_probes(
                 name,
@@ -342,7 +339,7 @@ def rework(
     if working is None:
         raise ConfigurationError("work needs a model: pass --model provider:model")
     names, journal = available(chosen(strategy or []), tell=progress), Journal(out)
-    with _ledger(dsn, data_dir) as ledger:
+    with bench_ledger(dsn, data_dir) as ledger:
         run_rework(
             shipped_session(ledger),
             ledger,
@@ -365,25 +362,6 @@ def _report(tables: list[tuple[str, str]], *, as_json: bool) -> None:
         return
     told = ", ".join(f"{name} {value}" for name, value in surroundings().items())
     echo("\n\n".join([f"{title}\n\n{table}" for title, table in tables] + [told]))
-
-
-@contextmanager
-def _ledger(dsn: str | None, data_dir: Path | None) -> Generator[Ledger]:
-    """Give a ledger of a tenant of its own; without a database named, one that is thrown away.
-
-    It searches by words and names: vectors of thousands of messages would take hours.
-    """
-    from langledger.ledger import Ledger
-
-    settings = chosen_settings(dsn, data_dir)
-    with ExitStack() as stack:
-        if settings.database_url is None and data_dir is None:
-            folder = Path(stack.enter_context(TemporaryDirectory(prefix="langledger-bench-")))
-            folder.chmod(0o711)  # run by root, the embedded server is another user
-            settings = settings.model_copy(update={"data_dir": folder / "data"})
-        settings = settings.model_copy(update={"embeddings": "off"})
-        ledger = stack.enter_context(Ledger.from_settings(settings))
-        yield ledger.for_tenant("langledger-bench")
 
 
 def _thresholds(values: list[float]) -> list[float]:

@@ -20,6 +20,7 @@ from langledger.evaluate.meter import Meter
 from langledger.evaluate.samples import conversation
 from langledger.evaluate.scoring import Scores, View, message_text, score
 from langledger.evaluate.sides import Setting, Side
+from langledger.evaluate.skipping import Skipping
 from langledger.evaluate.strategies import RECORDED, STRATEGIES, forcible
 from langledger.ledger import Ledger
 from langledger.operations import run as run_operation
@@ -59,13 +60,15 @@ def run_session(
     thresholds: Sequence[float],
     model: BaseChatModel | None = None,
     model_name: str = "",
+    skipping: bool = False,
     tell: Callable[[str], None],
 ) -> None:
     """Let each strategy live a session at each window and threshold; write what it gave.
 
     What the journal holds already is not run again. The session's own compactions, where their
     text can be read, are scored as ``recorded``, and each strategy is made to compact at the
-    same messages (``at`` is ``recorded``).
+    same messages (``at`` is ``recorded``). ``skipping`` leaves out those calls of ours at which
+    nothing can happen: what is written stays the same, but for the seconds.
     """
     live = _Session(name, session)
     grid: list[tuple[int, float, str]] = [(w, t, "window") for w in windows for t in thresholds]
@@ -85,6 +88,8 @@ def run_session(
                 records, closing = live.recorded(setting)
             else:
                 side = STRATEGIES[strategy].make(ledger, setting)
+                if skipping and strategy.startswith("langledger"):
+                    side = Skipping(side, setting)
                 records, closing = _Run(live, side, setting, ledger, points).live()
             journal.add(run, records, {**closing, "task_type": live.task_type})
             tell(_line(run, closing))

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from langledger import Ledger
+from langledger.database import Database
 from langledger.errors import ConfigurationError, SessionFileError
+from langledger.evaluate.continuity import run_session
+from langledger.evaluate.journal import Journal
+from langledger.replay.session import load_session
 
 OURS = ("--strategy", "langledger", "--strategy", "trimming")
 
@@ -74,10 +79,34 @@ def test_peers_run_by_their_own_code(bench, session: Path, tmp_path: Path, strat
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="the extra bench is not installed")
 def test_calibrate_draws_and_names_the_knee(bench, session: Path, tmp_path: Path) -> None:
     plot = tmp_path / "c.png"
-    done = bench("calibrate", session, "--window", "6000", "--plot", plot)
+    done = bench("calibrate", session, "--window", "9000", "--plot", plot)
     assert done.exit_code == 0, done.output
     assert "(knee)" in done.stdout
     assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_calls_at_which_nothing_can_happen_are_left_out_without_a_trace(
+    database: Database, session: Path
+) -> None:
+    def lived(*, skipping: bool) -> list[dict]:
+        journal = Journal(None)
+        run_session(
+            "shop",
+            load_session(session),
+            Ledger(database),
+            journal,
+            strategies=["langledger-state"],
+            windows=[4000],
+            thresholds=[0.72],
+            skipping=skipping,
+            tell=lambda _: None,
+        )
+        timed = {"time", "seconds", "seconds_compacting"}
+        return [{k: v for k, v in r.items() if k not in timed} for r in journal.records]
+
+    whole = lived(skipping=False)
+    assert whole[-1]["events"] > 1
+    assert lived(skipping=True) == whole
 
 
 def test_exact_values_by_cycles(bench, tmp_path: Path) -> None:
