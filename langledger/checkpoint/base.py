@@ -21,7 +21,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from langledger.arguments import check_tenant, check_whole
-from langledger.checkpoint import listing, maintenance, reading, writing
+from langledger.checkpoint import copying, listing, maintenance, reading, writing
 from langledger.checkpoint.cache import Cache
 from langledger.checkpoint.checks import (
     check_database,
@@ -366,7 +366,8 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         return (yield from maintenance.delete_for_runs(self._cache, sealing, self._tenant, run_ids))
 
     def _copy_thread(self, source: str, target: str) -> Operation[None]:
-        yield from maintenance.copy_thread(self._at(source), self._at(target))
+        encrypts = self._database.encrypts
+        yield from copying.copy_thread(self._at(source), self._at(target), encrypts=encrypts)
 
     def _prune(self, thread_id: str, strategy: str) -> Operation[Pruned]:
         if strategy == "delete":

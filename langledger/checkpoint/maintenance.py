@@ -1,4 +1,4 @@
-"""Operations that delete, prune and copy."""
+"""Operations that delete and prune."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from langledger.checkpoint.records import skeleton_of
 from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.stretches import Change, Stretch, changes, stretches_in
 from langledger.database.queries import load_queries
-from langledger.encryption.marks import InClear
 from langledger.entries import Location
 from langledger.errors import ConfigurationError, DatabaseError
 from langledger.operations import Operation, Query, fetch, fetch_all
 
 __all__ = [
-    "copy_thread",
     "delete_for_runs",
     "delete_thread",
     "drop_all",
@@ -125,30 +123,6 @@ def delete_for_runs(
         if len(rows) < _THREADS:
             return total
         after = {key: rows[-1][key] for key in after}
-
-
-_BOUND = (
-    "a thread cannot be copied where its content is encrypted: each ciphertext is bound to its "
-    "thread; run the graph from one of its checkpoints instead, which makes a branch"
-)
-
-
-def copy_thread(location: Location, target: Location) -> Operation[None]:
-    """Copy a thread, with its history, to one that does not exist yet.
-
-    Raises:
-        ConfigurationError: The target exists, or the ledger encrypts.
-    """
-    rows = yield from fetch(
-        _queries["copy"],
-        **location.keys,
-        target_key=target.keys["thread_key"],
-        target_id=InClear(target.thread_id, _BOUND),
-    )
-    if rows[0]["found"] and not rows[0]["made"]:
-        raise ConfigurationError(
-            f"thread {target.thread_id!r} exists already: delete it first, or copy to another id"
-        )
 
 
 def idle_threads(

@@ -186,3 +186,63 @@ WITH made AS (
 SELECT EXISTS (SELECT 1 FROM made) AS made,
        EXISTS (SELECT 1 FROM {schema}.thread
                WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s) AS found
+
+-- name: copied_thread
+-- Nobody writes to the thread until all of it is read.
+SELECT next_seq, next_value, user_id, metadata FROM {schema}.thread
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+FOR SHARE
+
+-- name: copied_entries
+SELECT seq, digest, occurrence, tokens, created_at, kind, role, message_id, task_id, user_id, scope,
+       metadata, refs::text AS refs, body
+FROM {schema}.entry WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+
+-- name: copied_compactions
+SELECT scope, generation, covered::text AS covered, masked::text AS masked, boundary, seen, view, report,
+       created_at
+FROM {schema}.compaction WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+
+-- name: copied_checkpoints
+SELECT part, checkpoint_ns AS name, first_id, last_id, refs::text AS refs, snapshots::text AS snapshots,
+       run_ids::text AS run_ids, log AS body
+FROM {schema}.checkpoint WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
+
+-- name: copy_row
+INSERT INTO {schema}.thread (tenant, thread_key, thread_id, next_seq, next_value, user_id, metadata)
+VALUES (%(tenant)s, %(thread_key)s, %(thread_id)s, %(next_seq)s, %(next_value)s, %(user_id)s, %(metadata)s)
+
+-- name: copy_entries
+-- RETURNING, here and below: Citus would use COPY, which row-level security does not allow.
+INSERT INTO {schema}.entry (tenant, thread_key, seq, digest, occurrence, tokens, created_at, kind, role,
+                            message_id, task_id, user_id, scope, metadata, refs, body)
+SELECT %(tenant)s, %(thread_key)s, e.seq, e.digest, e.occurrence, e.tokens, e.created_at, e.kind, e.role,
+       e.message_id, e.task_id, e.user_id, e.scope, e.metadata, e.refs::int8multirange, e.body
+FROM unnest(%(seq)s::bigint[], %(digest)s::bytea[], %(occurrence)s::integer[], %(tokens)s::integer[],
+            %(created_at)s::timestamptz[], %(kind)s::text[], %(role)s::text[], %(message_id)s::text[],
+            %(task_id)s::text[], %(user_id)s::text[], %(scope)s::text[], %(metadata)s::jsonb[],
+            %(refs)s::text[], %(body)s::bytea[])
+     AS e (seq, digest, occurrence, tokens, created_at, kind, role, message_id, task_id, user_id, scope,
+           metadata, refs, body)
+RETURNING seq
+
+-- name: copy_compactions
+INSERT INTO {schema}.compaction (tenant, thread_key, scope, generation, covered, masked, boundary, seen,
+                                 view, report, created_at)
+SELECT %(tenant)s, %(thread_key)s, c.scope, c.generation, c.covered::int8multirange,
+       c.masked::int8multirange, c.boundary, c.seen, c.view, c.report, c.created_at
+FROM unnest(%(scope)s::text[], %(generation)s::integer[], %(covered)s::text[], %(masked)s::text[],
+            %(boundary)s::bigint[], %(seen)s::bigint[], %(view)s::bytea[], %(report)s::jsonb[],
+            %(created_at)s::timestamptz[])
+     AS c (scope, generation, covered, masked, boundary, seen, view, report, created_at)
+RETURNING generation
+
+-- name: copy_checkpoints
+INSERT INTO {schema}.checkpoint (part, tenant, thread_key, checkpoint_ns, first_id, last_id, refs,
+                                 snapshots, run_ids, log)
+SELECT c.part, %(tenant)s, %(thread_key)s, c.name, c.first_id, c.last_id, c.refs::int8multirange,
+       c.snapshots::text[], c.run_ids::text[], c.log
+FROM unnest(%(part)s::integer[], %(name)s::text[], %(first_id)s::bytea[], %(last_id)s::bytea[],
+            %(refs)s::text[], %(snapshots)s::text[], %(run_ids)s::text[], %(log)s::bytea[])
+     AS c (part, name, first_id, last_id, refs, snapshots, run_ids, log)
+RETURNING part

@@ -25,8 +25,8 @@ __all__ = ["in_clear", "opened", "readable", "sealed"]
 
 _TABLE = re.compile(r"\{+schema\}+\.\"?(\w+)")
 # What these hold is searched or joined in the database, by more than whole names.
-_UNCOVERED = re.compile(r"INSERT INTO \{+schema\}+\.((?:store_|repository|recall_vector)\w*)")
-_WHAT = {"sto": "the store and facts of users", "rep": "repository memory", "rec": "vectors"}
+_UNCOVERED = re.compile(r"INSERT INTO \{+schema\}+\.((?:repository|recall_vector)\w*)")
+_WHAT = {"rep": "repository memory", "rec": "vectors"}
 
 
 def in_clear(batch: Batch) -> Batch:
@@ -116,27 +116,44 @@ def _is_sealed(place: Place, value: Any) -> bool:
 def _open(row: Row, column: str, before: Row, params: Mapping[str, Any], vault: Vault) -> None:
     value = row[column]
     if isinstance(value, dict):
-        row[column] = _object(cast("dict[str, Any]", value), before, params, vault)
+        _open_object(row, column, before, params, vault)
     elif cells := list(_cells(value)):
         place, content = _content(cells[0], before, params, vault)
         if place.carries:
             content, *carried = ormsgpack.unpackb(content)
-            for name, was in zip(place.carries, carried, strict=True):
-                alias = name if name in row else "id" if name == "digest" and "id" in row else None
-                if alias is not None:
-                    row[alias] = was
+            _give_back(row, place, carried)
             row[column] = content
         else:
             row[column] = content if isinstance(value, bytes) else content.decode()
 
 
-def _object(
+def _give_back(row: Row, place: Place, carried: Sequence[Any]) -> None:
+    """Put what columns hold hashes of in their place."""
+    for name, was in zip(place.carries, carried, strict=True):
+        alias = name if name in row else "id" if name == "digest" and "id" in row else None
+        if alias is not None:
+            row[alias] = was
+
+
+def _open_object(
+    row: Row, column: str, before: Row, params: Mapping[str, Any], vault: Vault
+) -> None:
+    value: dict[str, Any] = row[column]
+    whole = value.get(SEALED)
+    if not isinstance(whole, str) or not whole.startswith(TEXT):
+        row[column] = _merged(value, before, params, vault)
+        return
+    place, content = _content(_cell(whole), before, params, vault, "")
+    opened = json.loads(content)
+    if place.carries:
+        opened, *carried = opened
+        _give_back(row, place, carried)
+    row[column] = opened | {name: value[name] for name in place.clear & value.keys()}
+
+
+def _merged(
     value: dict[str, Any], row: Row, params: Mapping[str, Any], vault: Vault
 ) -> dict[str, Any]:
-    whole = value.get(SEALED)
-    if isinstance(whole, str) and whole.startswith(TEXT):
-        _, content = _content(_cell(whole), row, params, vault, "")
-        return json.loads(content)
     return {
         name: json.loads(_content(_cell(item), row, params, vault, name)[1])
         if isinstance(item, str) and item.startswith(TEXT)

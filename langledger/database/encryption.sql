@@ -10,6 +10,7 @@ FROM (
     SELECT CASE WHEN EXISTS (SELECT FROM {schema}.thread t WHERE t.tenant = %(tenant)s)
                   OR EXISTS (SELECT FROM {schema}.summary_cache s WHERE s.tenant = %(tenant)s)
                   OR EXISTS (SELECT FROM {schema}.project_record p WHERE p.tenant = %(tenant)s)
+                  OR EXISTS (SELECT FROM {schema}.store_item i WHERE i.tenant = %(tenant)s)
                 THEN 'clear' ELSE 'keyed' END AS state
 ) AS s
 WHERE %(content)s OR s.state = 'keyed'

@@ -22,6 +22,7 @@ __all__ = [
     "SEALED",
     "TEXT",
     "Content",
+    "Hashed",
     "InClear",
     "Later",
     "Many",
@@ -56,7 +57,7 @@ class Content:
 
     Attributes:
         place: The column it is for.
-        value: Bytes, text, JSON or None.
+        value: Bytes, text, JSON (as ``Jsonb``, or as its text where the place says so) or None.
         keys: What the row is found by, as far as no parameter of the statement says it.
         found_by: Of JSON that is searched: what of it is searched for, spelled as given.
     """
@@ -76,7 +77,9 @@ class Content:
         own = {name: _resolved(key, vault, params) for name, key in self.keys.items()}
         keys = [_resolved(key, vault, params) for key in keys_of(self.place, own, params)]
         if isinstance(self.value, Jsonb):
-            return Jsonb(self._json(vault, keys, self.value.obj))
+            return Jsonb(self._json(vault, keys, params, self.value.obj))
+        if self.place.document:
+            return json.dumps(self._json(vault, keys, params, json.loads(self.value)))
         content = self._packed(params)
         cell = vault.seal(self.place.number, keys, content)
         return cell if isinstance(self.value, bytes) else _as_text(cell)
@@ -85,11 +88,15 @@ class Content:
         """Return the content, with what of the row's columns it gives back."""
         if not self.place.carries:
             return self.value if isinstance(self.value, bytes) else self.value.encode()
-        given = {**params, **self.keys}
-        carried = [getattr(given[name], "value", given[name]) for name in self.place.carries]
-        return ormsgpack.packb([self.value, *carried])
+        return ormsgpack.packb([self.value, *self._carried(params)])
 
-    def _json(self, vault: Vault, keys: list[Any], value: Mapping[str, Any]) -> dict[str, Any]:
+    def _carried(self, params: Mapping[str, Any]) -> list[Any]:
+        given = {**params, **self.keys}
+        return [getattr(given[name], "value", given[name]) for name in self.place.carries]
+
+    def _json(
+        self, vault: Vault, keys: list[Any], params: Mapping[str, Any], value: Mapping[str, Any]
+    ) -> dict[str, Any]:
         place = self.place
 
         def cell(name: str, item: Any) -> str:
@@ -99,7 +106,7 @@ class Content:
         if not place.merged:
             return {
                 **(self.found_by(vault.spell) if self.found_by else {}),
-                SEALED: cell("", value),
+                SEALED: cell("", [value, *self._carried(params)] if place.carries else value),
             }
         return {
             name: item if stays(place, name, item) else cell(name, item)
@@ -127,6 +134,27 @@ class Spelled:
     def resolve(self, vault: Vault | None, params: Mapping[str, Any]) -> str:  # noqa: ARG002 - as every mark
         """Return the keyed hash of the text."""
         return self.value if vault is None else vault.spell(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A value that is found again by its digest, which is stored in its place.
+
+    Attributes:
+        value: What is stored without encryption.
+        digest: Tells it from all others.
+        form: Makes of the keyed hash, 16 bytes, what the column takes.
+    """
+
+    value: Any
+    digest: bytes
+    form: Callable[[bytes], Any]
+
+    def resolve(self, vault: Vault | None, params: Mapping[str, Any]) -> Any:  # noqa: ARG002 - as every mark
+        """Return the keyed hash; the value, where nothing is hashed."""
+        if vault is None or not vault.keyed:
+            return self.value
+        return self.form(vault.name(self.digest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,18 +216,23 @@ def resolved(params: Mapping[str, Any], vault: Vault | None) -> Mapping[str, Any
 def says_something(params: Mapping[str, Any]) -> bool:
     """Tell whether parameters hold content that is to be stored."""
     return any(
-        isinstance(value, Content)
-        or (isinstance(value, Later) and value.writes)
-        or (isinstance(value, Many) and any(isinstance(member, Content) for member in value))
+        any(map(_is_written, value)) if isinstance(value, Many) else _is_written(value)
         for value in params.values()
     )
 
 
+def _is_written(value: Any) -> bool:
+    return isinstance(value, Content) or (isinstance(value, Later) and value.writes)
+
+
 def finds_by_hash(params: Mapping[str, Any]) -> bool:
-    """Tell whether parameters hold what is hashed in an encrypted tenant, so that it is found."""
+    """Tell whether parameters hold what would find nothing in an encrypted tenant.
+
+    That is what is hashed there, or compared with what is in clear.
+    """
     return any(
-        isinstance(value, (Named, Spelled, Later))
-        or (isinstance(value, Many) and any(isinstance(one, (Named, Spelled)) for one in value))
+        isinstance(value, (*_FOUND, Later, InClear))
+        or (isinstance(value, Many) and any(isinstance(one, _FOUND) for one in value))
         for value in params.values()
     )
 
@@ -225,12 +258,13 @@ def keys_of(place: Place, row: Mapping[str, Any], params: Mapping[str, Any]) -> 
 def _resolved(value: Any, vault: Vault | None, params: Mapping[str, Any]) -> Any:
     if isinstance(value, Many):
         return [_resolved(member, vault, params) for member in value]
-    if isinstance(value, (Content, Named, Spelled, Later, InClear)):
+    if isinstance(value, (Content, Named, Spelled, Hashed, Later, InClear)):
         return value.resolve(vault, params)
     return value
 
 
-_MARKS = (Many, Content, Named, Spelled, Later, InClear)
+_FOUND = (Named, Spelled, Hashed)
+_MARKS = (Many, Content, *_FOUND, Later, InClear)
 
 
 def stays(place: Place, name: str, item: Any) -> bool:

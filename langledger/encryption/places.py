@@ -28,6 +28,7 @@ __all__ = [
     "STATE_FOLD",
     "STATE_WHAT",
     "STATE_WHY",
+    "STORE_VALUE",
     "SUMMARY",
     "THREAD_METADATA",
     "UNIT_BODY",
@@ -48,8 +49,10 @@ class Place:
             called ``space``, and ``digest`` where it is called ``id``.
         carries: Columns of the row that hold a hash, and are given back as they were.
         merged: A JSON object that statements merge: its values are encrypted one by one.
-        clear: Names of its values that statements read, and that stay.
+        clear: Names of its values that statements read, and that stay; where it is encrypted
+            whole, those that are given beside it.
         numbers: Whether its numbers stay.
+        document: JSON that statements are given as its text.
     """
 
     number: int
@@ -60,6 +63,7 @@ class Place:
     merged: bool = False
     clear: frozenset[str] = field(default_factory=frozenset[str])
     numbers: bool = False
+    document: bool = False
 
 
 _THREAD = "thread_key"
@@ -97,6 +101,15 @@ PROJECT_WHAT = Place(18, "project_record", "what", ("project", "record_id"))
 PROJECT_WHY = Place(19, "project_record", "why", ("project", "record_id"))
 UNIT_BODY = Place(20, "recall_unit", "body", (_THREAD, "ref", "part"))
 UNIT_METADATA = Place(21, "recall_unit", "metadata", (_THREAD, "ref", "part"))
+STORE_VALUE = Place(
+    22,
+    "store_item",
+    "value",
+    ("namespace", "key"),
+    carries=("key",),
+    clear=frozenset({"sources"}),
+    document=True,
+)
 
 
 def _by_number(places: Iterable[Place]) -> dict[int, Place]:

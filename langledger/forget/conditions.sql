@@ -34,10 +34,18 @@ t.item_id IN (SELECT i.item_id FROM {{schema}}.store_item i
               WHERE i.tenant = %(tenant)s AND i.item_id = t.item_id AND {condition})
 
 -- name: quoting_items
--- What was shown in other threads of facts that are forgotten.
+-- What was shown in other threads of facts that are forgotten. Where either is encrypted, that is
+-- taken to be whatever was shown before messages of the fact's user.
 EXISTS (SELECT FROM {{schema}}.store_item i
-        WHERE i.tenant = %(tenant)s AND i.value ->> 'text' <> ''
-          AND position(i.value ->> 'text' IN t.body) > 0 AND {condition})
+        WHERE i.tenant = %(tenant)s AND {condition}
+          AND ((i.value ->> 'text' <> '' AND position(i.value ->> 'text' IN t.body) > 0)
+               OR ((i.value ? '$sealed' OR starts_with(t.body, E'\x1alangledger:'))
+                   AND i.namespace[1] = 'facts'
+                   AND EXISTS (SELECT FROM {{schema}}.entry e
+                               WHERE e.tenant = %(tenant)s AND e.thread_key = t.thread_key
+                                 AND e.seq = t.seq
+                                 AND replace(replace(e.user_id, '%%', '%%25'), '.', '%%2E')
+                                     = i.namespace[2]))))
 
 -- name: pins_of_entries
 t.thread_key = ANY(%(thread_keys)s::uuid[]) AND t.seq = ANY(%(seqs)s::bigint[])

@@ -23,7 +23,7 @@ from langledger.entries import Location
 from langledger.entries.log import entry_of
 from langledger.errors import SerializationError
 from langledger.memory.user_facts import facts_namespace
-from langledger.memory.values import load_json
+from langledger.memory.values import restored
 from langledger.operations import Operation, Row, fetch
 
 __all__ = ["Record", "Source", "labels_of", "page", "sources"]
@@ -165,7 +165,7 @@ def _items(tenant: str, user_id: str) -> Operation[list[Record]]:
     items = yield from fetch(_queries["export_items"], tenant=tenant, labels=labels_of(user_id))
     receipts = yield from fetch(_queries["export_receipts"], tenant=tenant, user_id=user_id)
     return [
-        *({"type": "item", **_plain({**row, "value": load_json(row["value"])})} for row in items),
+        *({"type": "item", **_plain({**row, "value": restored(row["value"])})} for row in items),
         *({"type": "receipt", **_plain(row)} for row in receipts),
     ]
 

@@ -203,7 +203,7 @@ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 ORDER BY scope, seq
 
 -- name: export_items
-SELECT i.namespace, i.key, i.value::text AS value, i.created_at, i.updated_at, i.expires_at
+SELECT i.namespace, i.key, i.value, i.created_at, i.updated_at, i.expires_at
 FROM {schema}.store_item i
 WHERE i.tenant = %(tenant)s AND i.namespace && %(labels)s::text[]
 ORDER BY i.namespace, i.key

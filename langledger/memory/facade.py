@@ -40,7 +40,7 @@ class AsyncFacts:
 def _facts(
     host: Host, user_id: str, query: str | None, *, superseded: bool
 ) -> Operation[list[KnownFact]]:
-    known = UserFacts(host.tenant, Indexing(clean=host.redactor.text))
+    known = UserFacts(host.tenant, Indexing(clean=host.redactor.text, encrypts=host.encrypts))
     if query is None:
         return known.all(user_id, superseded=superseded)
     return known.search(user_id, check_text("query", query, empty=True))

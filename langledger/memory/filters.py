@@ -1,4 +1,4 @@
-"""A filter of the store as an SQL condition: what a value must hold. Pure.
+"""A filter of the store: what a value must hold, as an SQL condition and in Python. Pure.
 
 A missing field is None, as in LangGraph's own store in memory. Order is that of numbers
 among numbers and of characters among strings; a value of another kind never matches.
@@ -6,17 +6,26 @@ among numbers and of characters among strings; a value of another kind never mat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, LiteralString, cast
 
 from psycopg.sql import SQL, Composable, Composed, Placeholder
 
+from langledger.encryption.marks import InClear
 from langledger.errors import ConfigurationError
 from langledger.memory.values import dump_json, escaped
 
-__all__ = ["Condition", "condition_of"]
+__all__ = ["Condition", "condition_of", "meets"]
 
 _ORDERS: dict[str, LiteralString] = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+_SEALED = "values cannot be compared in the database where they are encrypted"
 _OPERATORS = "$eq, $ne, $gt, $gte, $lt, $lte"
 _DEEPEST = 50
 
@@ -77,7 +86,33 @@ def condition_of(wanted: object) -> Condition:
         raise ConfigurationError(f"filter must be a mapping, not a {type(wanted).__name__}")
     for field, value in cast("Mapping[object, object]", wanted).items():
         _add(condition, [_name(field)], value)
+    condition.params = {name: InClear(v, _SEALED) for name, v in condition.params.items()}
     return condition
+
+
+def meets(value: Any, wanted: Any) -> bool:
+    """Tell whether a value holds what a filter wants: what :func:`condition_of` says in SQL.
+
+    Args:
+        value: JSON as it was put.
+        wanted: A filter that :func:`condition_of` took.
+    """
+    if isinstance(wanted, Mapping):
+        fields = cast("Mapping[str, Any]", wanted)
+        if any(field.startswith("$") for field in fields):
+            return all(_holds(value, sign, operand) for sign, operand in fields.items())
+        return isinstance(value, dict) and all(
+            meets(cast("dict[str, Any]", value).get(field), inner)
+            for field, inner in fields.items()
+        )
+    if isinstance(wanted, (list, tuple)):
+        items = cast("Sequence[Any]", wanted)
+        return (
+            isinstance(value, list)
+            and len(cast("list[Any]", value)) == len(items)
+            and all(map(meets, cast("list[Any]", value), items))
+        )
+    return _equal(value, wanted)
 
 
 def _add(condition: Condition, path: list[str], wanted: object) -> None:
@@ -122,6 +157,32 @@ def _add_operator(condition: Condition, path: list[str], operator: object, opera
         raise ConfigurationError(
             f"unknown operator {operator!r:.50} in a filter; the known ones are {_OPERATORS}"
         )
+
+
+def _holds(value: Any, sign: str, operand: Any) -> bool:
+    if sign in ("$eq", "$ne"):
+        return _equal(value, operand) == (sign == "$eq")
+    compared = _COMPARED[sign]
+    if isinstance(operand, str):
+        return isinstance(value, str) and compared(escaped(value), escaped(operand))
+    return _is_number(value) and compared(value, operand)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Tell whether JSON has two values for the same: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        ours, theirs = cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", other)
+        return ours.keys() == theirs.keys() and all(_equal(ours[k], theirs[k]) for k in ours)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        pair = cast("Sequence[Any]", one), cast("Sequence[Any]", other)
+        return len(pair[0]) == len(pair[1]) and all(map(_equal, *pair))
+    if _is_number(one) and _is_number(other):
+        return one == other
+    return isinstance(one, (str, bool, type(None))) and type(one) is type(other) and one == other
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _name(field: object) -> str:

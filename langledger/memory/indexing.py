@@ -15,6 +15,7 @@ from pgvector import HalfVector
 from psycopg.sql import SQL
 
 from langledger.arguments import check_whole, shown
+from langledger.encryption import Hashed
 from langledger.entries.codec import storable
 from langledger.errors import ConfigurationError, EmbeddingError
 from langledger.operations import Operation, call
@@ -52,13 +53,13 @@ class Unit:
     """A piece of an item's text, as it is found.
 
     Attributes:
-        item_id: The item's number.
+        item_id: The item's number, or what it is made of.
         part: Its place among the item's pieces.
         text: The piece.
         vector: Its embedding; None for one that has none.
     """
 
-    item_id: UUID
+    item_id: UUID | Hashed
     part: int
     text: str
     vector: HalfVector | None = None
@@ -75,6 +76,7 @@ class Indexing:
         fields: Paths of the texts in an item's value.
         distance: ``cosine``, ``l2`` or ``inner_product``.
         clean: Takes secrets out of a text.
+        encrypts: Values are encrypted: filters compare what was decrypted, and nothing is embedded.
         patience: Asks the model, and waits only so long.
     """
 
@@ -84,19 +86,25 @@ class Indexing:
     fields: Sequence[str] = (_WHOLE,)
     distance: str = "cosine"
     clean: Callable[[str], str] = str
+    encrypts: bool = False
     patience: Patience = field(default_factory=lambda: Patience(""), compare=False)
 
     @classmethod
     def of(
-        cls, config: IndexConfig | Mapping[str, Any] | None, *, clean: Callable[[str], str] = str
+        cls,
+        config: IndexConfig | Mapping[str, Any] | None,
+        *,
+        clean: Callable[[str], str] = str,
+        encrypts: bool = False,
     ) -> Indexing:
         """Return the indexing that a store's ``index`` asks for.
 
         Raises:
-            ConfigurationError: The config has an unknown key, or a value that is not usable.
+            ConfigurationError: The config has an unknown key, or a value that is not usable, or
+                asks for vectors where content is encrypted.
         """
         if config is None:
-            return cls(clean=clean)
+            return cls(clean=clean, encrypts=encrypts)
         if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
             raise ConfigurationError(
                 "index must be a mapping such as {'dims': 384, 'embed': ...}, not "
@@ -115,6 +123,11 @@ class Indexing:
                 f"distance_type must be one of {', '.join(_SIMILARITY)}, not {distance!r:.50}"
             )
         embed = given.get("embed")
+        if embed is not None and encrypts:
+            raise ConfigurationError(
+                "vectors cannot be encrypted, and tell of the content: leave 'embed' out of the "
+                "store's index with encryption, and items are found by their words"
+            )
         dims = given.get("dims")
         return cls(
             embeddings=None if embed is None else _embeddings(embed),
@@ -123,10 +136,11 @@ class Indexing:
             fields=_fields(given.get("fields")),
             distance=distance,
             clean=clean,
+            encrypts=encrypts,
             patience=Patience(_name(embed) if embed is not None else ""),
         )
 
-    def units(self, item_id: UUID, op: PutOp) -> list[Unit]:
+    def units(self, item_id: UUID | Hashed, op: PutOp) -> list[Unit]:
         """Return the pieces of an item that are to be found; none for ``index=False``."""
         if op.index is False:
             return []

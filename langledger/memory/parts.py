@@ -28,7 +28,8 @@ class MemoryParts:
         from langledger.memory.indexing import Indexing  # noqa: PLC0415
         from langledger.memory.user_facts import UserFacts  # noqa: PLC0415
 
-        return UserFacts(self.tenant, Indexing(clean=self.redactor.text), learns=not self.encrypts)
+        indexing = Indexing(clean=self.redactor.text, encrypts=self.encrypts)
+        return UserFacts(self.tenant, indexing)
 
     def store(
         self: Host,

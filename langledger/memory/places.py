@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from hashlib import blake2b
 from typing import Any
 from uuid import UUID
@@ -16,19 +17,24 @@ from langgraph.store.base import (
 from psycopg.sql import SQL
 
 from langledger.arguments import check_text, shown, unstorable
+from langledger.encryption import Hashed
 from langledger.errors import ConfigurationError
 from langledger.memory.filters import Condition
 
 __all__ = [
+    "FACTS",
     "below",
     "check_namespace",
     "check_namespaces",
     "dotted",
     "item_id",
+    "key_in",
     "matching",
     "place_of",
 ]
 
+FACTS = "facts"
+"""First label of the namespaces of users' facts."""
 _LONGEST_PLACE = 1900  # bytes; with the tenant it must fit an index's 2,704
 
 _AT_LEAST = SQL("cardinality(i.namespace) >= {wanted}")
@@ -86,9 +92,23 @@ def dotted(namespace: tuple[str, ...]) -> str:
     return ".".join(namespace)
 
 
-def item_id(namespace: str, key: str) -> UUID:
+def item_id(namespace: str, key: str) -> Hashed:
     """Return the 16-byte number of the item at a place."""
-    return UUID(bytes=blake2b(f"{namespace}\x00{key}".encode(), digest_size=16).digest())
+    digest = _digest(namespace, key)
+    return Hashed(UUID(bytes=digest), digest, lambda name: UUID(bytes=name))
+
+
+def key_in(namespace: str, key: str) -> Hashed:
+    """Return the key of the item at a place; hashed, equal keys of two namespaces differ."""
+    return Hashed(key, _digest(namespace, key), _as_key)
+
+
+def _digest(namespace: str, key: str) -> bytes:
+    return blake2b(f"{namespace}\x00{key}".encode(), digest_size=16).digest()
+
+
+def _as_key(name: bytes) -> str:
+    return base64.urlsafe_b64encode(name).decode().rstrip("=")
 
 
 def below(prefix: tuple[str, ...]) -> dict[str, Any]:

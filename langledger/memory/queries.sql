@@ -11,7 +11,7 @@ WITH wanted AS (
     WHERE i.tenant = %(tenant)s AND i.namespace = w.namespace AND i.key = w.key
       AND w.refresh AND i.ttl IS NOT NULL AND i.expires_at > now()
 )
-SELECT w.ord, i.namespace, i.key, i.value::text AS value, i.created_at, i.updated_at
+SELECT w.ord, i.namespace, i.key, i.value, i.created_at, i.updated_at
 FROM wanted w
 JOIN {schema}.store_item i
   ON i.tenant = %(tenant)s AND i.namespace = w.namespace AND i.key = w.key
@@ -41,7 +41,7 @@ WHERE i.tenant = %(tenant)s AND i.namespace = string_to_array(d.namespace, '.') 
 -- name: list_items
 -- Items below a prefix, latest first.
 WITH found AS (
-    SELECT i.namespace, i.key, i.value::text AS value, i.created_at, i.updated_at
+    SELECT i.namespace, i.key, i.value, i.created_at, i.updated_at
     FROM {{schema}}.store_item i
     WHERE i.tenant = %(tenant)s
       AND (%(low)s::text[] IS NULL OR (i.namespace >= %(low)s::text[] AND i.namespace < %(high)s::text[]))
@@ -58,6 +58,16 @@ WITH found AS (
 )
 SELECT f.*, NULL::float8 AS score FROM found f
 ORDER BY f.updated_at DESC, f.namespace, f.key
+
+-- name: items_below
+-- All items below a prefix, some at a time.
+SELECT i.item_id, i.namespace, i.key, i.value
+FROM {schema}.store_item i
+WHERE i.tenant = %(tenant)s
+  AND (%(low)s::text[] IS NULL OR (i.namespace >= %(low)s::text[] AND i.namespace < %(high)s::text[]))
+  AND (i.expires_at IS NULL OR i.expires_at > now())
+  AND (%(after)s::uuid IS NULL OR i.item_id > %(after)s)
+ORDER BY i.item_id LIMIT %(limit)s
 
 -- name: list_namespaces
 SELECT DISTINCT i.namespace[1:coalesce(%(depth)s::integer, cardinality(i.namespace))] AS namespace
@@ -113,7 +123,7 @@ WHERE %(as_of)s::timestamptz IS NULL
 RETURNING part
 
 -- name: items_after
-SELECT i.item_id, i.namespace, i.key, i.value::text AS value, i.updated_at
+SELECT i.item_id, i.namespace, i.key, i.value, i.updated_at
 FROM {schema}.store_item i
 WHERE i.tenant = %(tenant)s AND (%(after)s::uuid IS NULL OR i.item_id > %(after)s) AND i.indexed
 ORDER BY i.item_id LIMIT %(limit)s
@@ -170,7 +180,7 @@ WITH scope AS (
     WHERE s.similarity IS NOT NULL OR w.share IS NOT NULL
     GROUP BY s.item_id
 ), found AS (
-    SELECT i.namespace, i.key, i.value::text AS value, i.created_at, i.updated_at, s.score
+    SELECT i.namespace, i.key, i.value, i.created_at, i.updated_at, s.score
     FROM scored s
     JOIN {{schema}}.store_item i ON i.tenant = %(tenant)s AND i.item_id = s.item_id
     ORDER BY s.score DESC, i.namespace, i.key
@@ -188,7 +198,7 @@ ORDER BY f.score DESC, f.namespace, f.key
 
 -- name: facts_of_thread
 -- Facts, of any user, that were said in a thread.
-SELECT i.namespace, i.key, i.value::text AS value, i.created_at, i.updated_at
+SELECT i.namespace, i.key, i.value, i.created_at, i.updated_at
 FROM {schema}.store_item i
 WHERE i.tenant = %(tenant)s AND i.namespace >= %(low)s::text[] AND i.namespace < %(high)s::text[]
   AND i.value -> 'sources' @> %(source)s::jsonb

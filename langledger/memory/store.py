@@ -51,6 +51,9 @@ class LedgerStore(BaseStore):
         ttl: ``default_ttl`` and ``sweep_interval_minutes`` in minutes, ``refresh_on_read``.
         clean: Takes secrets out of texts before they are indexed and embedded.
 
+    On a pool that encrypts, values, keys and words are encrypted or hashed. Filters then compare
+    what was decrypted, and ``index`` names no embeddings.
+
     Raises:
         ConfigurationError: ``index`` or ``ttl`` is not usable.
     """
@@ -68,7 +71,8 @@ class LedgerStore(BaseStore):
     ) -> None:
         self._executor = executor
         self._tenant = check_tenant(tenant)
-        self._indexing = Indexing.of(index, clean=clean)
+        encrypts = bool(getattr(executor, "encrypts", False))
+        self._indexing = Indexing.of(index, clean=clean, encrypts=encrypts)
         self.ttl_config = _checked_ttl(ttl)
         self._swept = time.monotonic()
         self._gathering = Gathering(self._arun)

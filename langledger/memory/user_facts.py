@@ -21,8 +21,8 @@ from langledger.database.queries import load_queries
 from langledger.memory import storing
 from langledger.memory.facts import Fact, facts_in
 from langledger.memory.indexing import Indexing
-from langledger.memory.places import below
-from langledger.memory.values import load_json
+from langledger.memory.places import FACTS, below
+from langledger.memory.values import restored
 from langledger.operations import Operation, Row, fetch
 from langledger.state.statements.likeness import about, same
 from langledger.state.statements.prose import user_text
@@ -31,7 +31,6 @@ from langledger.tokens import count_text
 __all__ = ["KnownFact", "UserFacts", "facts_namespace"]
 
 _queries = load_queries("langledger.memory")
-_NAMESPACE = "facts"
 _ACTIVE, _SUPERSEDED = "active", "superseded"
 _MOST = 200  # of a user that are looked through
 _FADES = 0.95  # a day
@@ -75,13 +74,10 @@ class UserFacts:
     Attributes:
         tenant: Whose they are.
         indexing: How they are found.
-        learns: Facts are taken from what users say; not where content is encrypted, which the
-            store cannot be.
     """
 
     tenant: str
     indexing: Indexing
-    learns: bool = True
 
     def learn(
         self, user_id: str, facts: Sequence[Fact], *, thread_id: str, entry_id: int
@@ -123,7 +119,7 @@ class UserFacts:
 
         Only what the user typed is read.
         """
-        if not self.learns or not isinstance(message, HumanMessage):
+        if not isinstance(message, HumanMessage):
             return 0
         facts = facts_in(user_text(message))
         return (yield from self.learn(user_id, facts, thread_id=thread_id, entry_id=entry_id))
@@ -210,7 +206,7 @@ class UserFacts:
             _queries["facts_of_thread"],
             tenant=self.tenant,
             source=Jsonb([{"thread_id": thread_id}]),
-            **below((_NAMESPACE,)),
+            **below((FACTS,)),
         )
         ops = [_without(row, thread_id) for row in rows]
         if ops:
@@ -226,12 +222,12 @@ class UserFacts:
 def facts_namespace(user_id: str) -> tuple[str, str]:
     """Return the store's namespace of a user's facts; labels may hold no period."""
     checked = check_text("user_id", user_id)
-    return _NAMESPACE, checked.replace("%", "%25").replace(".", "%2E")
+    return FACTS, checked.replace("%", "%25").replace(".", "%2E")
 
 
 def _without(row: Row, thread_id: str) -> PutOp:
     """Return what is written of a fact when a thread it was said in is forgotten."""
-    value: dict[str, Any] = load_json(row["value"])
+    value: dict[str, Any] = restored(row["value"])
     value["sources"] = [s for s in value["sources"] if s.get("thread_id") != thread_id]
     kept = value if value["sources"] else None
     return PutOp(tuple(row["namespace"]), row["key"], kept, index=["text"])

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from langledger.errors import SerializationError
 
-__all__ = ["dump_json", "escaped", "load_json"]
+__all__ = ["dump_json", "escaped", "load_json", "restored"]
 
 _MARK = "\ufdd0"  # a noncharacter: valid in UTF-8, and in nobody's text
 _UNSTORABLE = re.compile(f"[\x00\ud800-\udfff{_MARK}]")
@@ -38,13 +38,28 @@ def dump_json(value: object, place: str = "value") -> str:
 
 def load_json(text: str) -> Any:
     """Return the value that :func:`dump_json` wrote."""
-    value = json.loads(text)
-    return _restored(value) if _MARK in text or "\\ufdd0" in text else value
+    return restored(json.loads(text))
+
+
+def restored(value: Any) -> Any:
+    """Return the value of stored JSON that was read already."""
+    if isinstance(value, str):
+        return _WRITTEN.sub(_character, value) if _MARK in value else value
+    if isinstance(value, list):
+        return [restored(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value)
+        return {restored(key): restored(item) for key, item in items.items()}
+    return value
 
 
 def escaped(text: str) -> str:
     """Return text as it stands in the stored JSON."""
     return _UNSTORABLE.sub(lambda found: f"{_MARK}{ord(found.group()):04x}", text)
+
+
+def _character(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16))
 
 
 def _dumped(value: object, place: str, depth: int) -> str:
@@ -86,14 +101,3 @@ def _number(value: float, place: str) -> str:
     except ValueError as error:  # Python writes no integer of more than 4,300 digits
         raise SerializationError(f"{place} is a number of too many digits") from error
     return f"{value:.1f}" if isinstance(value, float) and "e+" in text else text
-
-
-def _restored(value: Any) -> Any:
-    if isinstance(value, str):
-        return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), value)
-    if isinstance(value, list):
-        return [_restored(item) for item in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value)
-        return {_restored(key): _restored(item) for key, item in items.items()}
-    return value

@@ -33,19 +33,41 @@ LIMIT %(limit)s
 -- Summaries that could be asked for again; their names in clear are not found any more.
 DELETE FROM {schema}.summary_cache WHERE tenant = %(tenant)s
 
+-- name: unembed
+-- Vectors tell of the texts, and are not used where these are encrypted.
+DELETE FROM {schema}.recall_vector WHERE tenant = %(tenant)s
+
+-- name: outlived_units
+DELETE FROM {schema}.store_unit u USING {schema}.store_item o, {schema}.store_item n
+WHERE u.tenant = %(tenant)s AND o.tenant = %(tenant)s AND n.tenant = %(tenant)s
+  AND o.namespace = %(namespace)s::text[] AND n.namespace = %(namespace)s::text[]
+  AND o.key = ANY(%(keys)s::text[]) AND n.key = ANY(%(keys)s::text[])
+  AND (o.updated_at, o.key) < (n.updated_at, n.key) AND u.item_id = o.item_id
+
+-- name: outlived
+-- Of an item that was written with keys and without, the one that was written last stays.
+DELETE FROM {schema}.store_item o USING {schema}.store_item n
+WHERE o.tenant = %(tenant)s AND n.tenant = %(tenant)s
+  AND o.namespace = %(namespace)s::text[] AND n.namespace = %(namespace)s::text[]
+  AND o.key = ANY(%(keys)s::text[]) AND n.key = ANY(%(keys)s::text[])
+  AND (o.updated_at, o.key) < (n.updated_at, n.key)
+
+-- name: pieces
+SELECT part, terms, counts FROM {schema}.store_unit
+WHERE tenant = %(tenant)s AND item_id = %(item_id)s
+ORDER BY part
+
+-- name: respell
+-- Under the number of the item to be, which tells that they are done.
+UPDATE {schema}.store_unit u
+SET item_id = %(becomes)s, terms = string_to_array(p.terms, ' '),
+    counts = string_to_array(p.counts, ' ')::integer[], model = NULL, embedding = NULL
+FROM unnest(%(parts)s::integer[], %(terms)s::text[], %(counts)s::text[]) AS p (part, terms, counts)
+WHERE u.tenant = %(tenant)s AND u.item_id = %(item_id)s AND u.part = p.part
+
 -- name: uncovered
 -- What is there, from before, of tables that are never encrypted.
-SELECT c.name FROM (
-    SELECT 'store_item' AS name, EXISTS (SELECT FROM {schema}.store_item s
-                                         WHERE s.tenant = %(tenant)s) AS there
-    UNION ALL
-    SELECT 'repository', EXISTS (SELECT FROM {schema}.repository r WHERE r.tenant = %(tenant)s)
-    UNION ALL
-    SELECT 'recall_vector', EXISTS (SELECT FROM {schema}.recall_vector v
-                                    WHERE v.tenant = %(tenant)s)
-) AS c
-WHERE c.there
-ORDER BY c.name
+SELECT 'repository' AS name FROM {schema}.repository r WHERE r.tenant = %(tenant)s LIMIT 1
 
 -- name: page
 -- Rows in the order of their key, with their content as it is stored; the version tells whether

@@ -12,8 +12,11 @@ from langledger.database import Database
 from langledger.database.queries import load_queries
 from langledger.database.vaults import Vaults
 from langledger.encryption import KeyRing, Vault
+from langledger.encryption.marks import Many
 from langledger.encryption.places import SECRET
 from langledger.encryption.vault import MARK, opened_bytes, sealed_bytes
+from langledger.memory.places import dotted, item_id, key_in
+from langledger.memory.storing import respelled
 from langledger.operations import Batch, Query, Row
 from langledger.rotation.tables import TABLES, Table
 
@@ -156,6 +159,7 @@ class _Run:
         """Take away what can be made anew, and is found by words or digests in clear."""
         params = {"tenant": self.tenant}
         self._rows(Query(_queries["uncache"], params))
+        self._rows(Query(_queries["unembed"], params))
         while rows := self._rows(Query(_queries["spaces"], {**params, "limit": self.batch})):
             self._unindex([row["space"] for row in rows])
 
@@ -186,7 +190,28 @@ class _Run:
         if clear and not self.dry_run:  # somebody without keys has indexed it
             self._unindex([row["space"]])
             return None
+        if table.name == "store_item" and row["raw_key"] == row["key"] and not self.dry_run:
+            self._respell(row, vault)
         return table.rewrite(self.tenant, row, vault)
+
+    def _respell(self, row: Row, vault: Vault) -> None:
+        """Hash the words of an item's pieces, and put them under the number that it will have."""
+        place = {"namespace": dotted(row["namespace"]), "key": row["key"]}
+        params = {"tenant": self.tenant, "namespace": row["namespace"]}
+        params["keys"] = Many([row["key"], key_in(**place)])
+        self._results(
+            Query(_queries["outlived_units"], params), Query(_queries["outlived"], params)
+        )
+        at = {"tenant": self.tenant, "item_id": row["raw_item_id"]}
+        pieces = self._rows(Query(_queries["pieces"], at))
+        spelled = [respelled(piece["terms"], piece["counts"], vault) for piece in pieces]
+        made = {
+            "becomes": item_id(**place),
+            "parts": [piece["part"] for piece in pieces],
+            "terms": [terms for terms, _ in spelled],
+            "counts": [counts for _, counts in spelled],
+        }
+        self._rows(Query(_queries["respell"], {**at, **made}))
 
     def _written(self, queries: list[Query]) -> int:
         return sum(map(len, self._results(*queries)))

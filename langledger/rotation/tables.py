@@ -20,6 +20,8 @@ from langledger.encryption import Content, Named, Spelled, Vault
 from langledger.encryption import places as p
 from langledger.encryption.marks import SEALED, Spell, resolved
 from langledger.encryption.places import Place
+from langledger.memory.places import dotted, item_id, key_in
+from langledger.memory.storing import beside
 from langledger.operations import Query, Row
 
 __all__ = ["TABLES", "Table"]
@@ -36,14 +38,14 @@ class Table:
         name: Of the table.
         key: Its primary key, without the tenant.
         places: Its columns of content.
-        hashed: Columns that hold a hash, by what makes it of the value in clear.
+        hashed: Columns that hold a hash, by what makes it of the row in clear.
         log: Its content is a log of checkpoints.
     """
 
     name: str
     key: Sequence[str]
     places: Sequence[Place]
-    hashed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict[str, Any])
+    hashed: Mapping[str, Callable[[Row], Any]] = field(default_factory=dict[str, Any])
     log: bool = False
 
     def page(self, tenant: str, after: Row | None, limit: int) -> Query:
@@ -98,7 +100,7 @@ class Table:
             seal = seal_of(vault, row)
             assert seal is not None, "a vault was given"  # noqa: S101
             return {"log": resealed(row["body"], seal)}
-        marks: dict[str, Any] = {name: make(row[name]) for name, make in self.hashed.items()}
+        marks: dict[str, Any] = {name: make(row) for name, make in self.hashed.items()}
         for place in self.places:
             marks[place.column] = _content(place, row)
         new = resolved({**row, **marks}, vault)
@@ -121,7 +123,9 @@ def _content(place: Place, row: Row) -> Any:
     searched = {name: item for name, item in stored.items() if name != SEALED}
 
     def found_by(_: Spell) -> dict[str, Any]:
-        return searched if SEALED in stored else {}
+        if SEALED in stored:
+            return searched
+        return beside(row["namespace"], stored) if place is p.STORE_VALUE else {}
 
     return Content(place, Jsonb(value), found_by=found_by)
 
@@ -151,7 +155,7 @@ TABLES = (
         "entry",
         ("thread_key", "seq"),
         (p.ENTRY_BODY, p.ENTRY_METADATA),
-        hashed={"digest": Named},
+        hashed={"digest": lambda row: Named(row["digest"])},
     ),
     Table(
         "checkpoint",
@@ -161,13 +165,32 @@ TABLES = (
     ),
     Table("compaction", (*_THREAD, "generation"), (p.COMPACTION_VIEW, p.COMPACTION_REPORT)),
     Table("compaction_draft", (*_THREAD, "task", "place"), (p.DRAFT_VIEW, p.DRAFT_REPORT)),
-    Table("pin", ("thread_key", "pin_id"), (p.PIN_TEXT, p.PIN_SAID_BY), hashed={"digest": Named}),
+    Table(
+        "pin",
+        ("thread_key", "pin_id"),
+        (p.PIN_TEXT, p.PIN_SAID_BY),
+        hashed={"digest": lambda row: Named(row["digest"])},
+    ),
     Table("summary_cache", ("digest",), (p.SUMMARY,)),
     Table("brought", (*_THREAD, "seq"), (p.BROUGHT,)),
     Table("state_event", (*_THREAD, "number"), (p.STATE_EVENT,)),
     Table("state_fold", (*_THREAD, "seen"), (p.STATE_FOLD,)),
-    Table("state_record", _RECORD, (p.STATE_WHAT, p.STATE_WHY), hashed={"record_id": Spelled}),
+    Table(
+        "state_record",
+        _RECORD,
+        (p.STATE_WHAT, p.STATE_WHY),
+        hashed={"record_id": lambda row: Spelled(row["record_id"])},
+    ),
     Table("project_record", ("project", "record_id"), (p.PROJECT_WHAT, p.PROJECT_WHY)),
+    Table(
+        "store_item",
+        ("namespace", "key"),
+        (p.STORE_VALUE,),
+        hashed={
+            "key": lambda row: key_in(dotted(row["namespace"]), row["key"]),
+            "item_id": lambda row: item_id(dotted(row["namespace"]), row["key"]),
+        },
+    ),
     Table("recall_unit", ("space", "ref", "part"), (p.UNIT_BODY, p.UNIT_METADATA)),
 )
 """Every table that holds content."""

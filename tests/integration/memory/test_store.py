@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp, SearchOp
+from psycopg.sql import SQL, Identifier
 
 from langledger import AsyncLedger, Ledger, LedgerStore
 from langledger.database import AsyncDatabase, Database
+from langledger.encryption import KeyRing
 from langledger.errors import ConfigurationError, DatabaseError, SerializationError
 from langledger.operations import Query, fetch_all, run
 from tests.support.scripted import ScriptedModel
@@ -38,9 +41,32 @@ class Counting(Embeddings):
         return self.embed_documents([text])[0]
 
 
+@pytest.fixture(scope="module")
+def pools(module_dsn: str) -> Iterator[dict[str, Database]]:
+    """A pool as others have it, and one that encrypts."""
+    ring = KeyRing({"k": KeyRing.new_key()})
+    with Database(module_dsn) as clear, Database(module_dsn, encryption=ring) as encrypted:
+        yield {"clear": clear, "encrypted": encrypted}
+
+
 @pytest.fixture
-def store(database: Database) -> LedgerStore:
-    return Ledger(database, tenant="acme").store()
+def database(pools: dict[str, Database]) -> Database:
+    return pools["clear"]
+
+
+@pytest.fixture(params=["clear", "encrypted"])
+def either(request: pytest.FixtureRequest, pools: dict[str, Database]) -> Database:
+    return pools[request.param]
+
+
+@pytest.fixture
+def tenant() -> str:
+    return f"t-{uuid4()}"
+
+
+@pytest.fixture
+def store(either: Database, tenant: str) -> LedgerStore:
+    return Ledger(either, tenant=tenant).store()
 
 
 @pytest.fixture
@@ -51,7 +77,7 @@ def model() -> Counting:
 @pytest.fixture
 def vectors(database: Database, model: Counting) -> LedgerStore:
     index = {"dims": len(LETTERS), "embed": model, "fields": ["text"]}
-    return LedgerStore(database, tenant="acme", index=index)
+    return LedgerStore(database, tenant=f"v-{uuid4()}", index=index)
 
 
 def keys(found: Sequence[Any]) -> list[str]:
@@ -85,7 +111,7 @@ def test_siblings_do_not_leak(store: LedgerStore) -> None:  # CVE-2026-71433
     for name in names:
         assert [item.value["v"] for item in store.search((name,))] == [name]
         assert store.list_namespaces(prefix=(name,)) == [(name, "x")]
-    other = LedgerStore(store._executor, tenant="umbrella")
+    other = LedgerStore(store._executor, tenant=f"o-{uuid4()}")
     assert other.search(()) == []
     assert other.get(("acme", "x"), "k") is None
 
@@ -167,7 +193,7 @@ def test_a_model_that_gives_no_vectors_loses_nothing(
             return bad
 
     index = {"dims": 26, "embed": Sick(), "fields": ["text"]}
-    sick = LedgerStore(vectors._executor, tenant="acme", index=index)
+    sick = LedgerStore(vectors._executor, tenant=vectors._tenant, index=index)
     sick.put(("p",), "k", {"text": "the billing gateway"})
     assert keys(sick.search(("p",), query="billing")) == ["k"]
     assert "stored without vectors" in caplog.text
@@ -180,7 +206,7 @@ def test_vectors_of_two_models_are_never_compared(vectors: LedgerStore, database
     vectors.put(("p",), "k", {"text": "the billing gateway"})
     other = LedgerStore(
         database,
-        tenant="acme",
+        tenant=vectors._tenant,
         index={"dims": 4, "embed": Counting("four", "abcd"), "fields": ["text"]},
     )
     assert other.search(("p",), query="bcd") == []
@@ -189,8 +215,8 @@ def test_vectors_of_two_models_are_never_compared(vectors: LedgerStore, database
     assert keys(other.search(("p",), query="bcd")) == ["k"]
 
 
-def test_a_wrong_dimension_names_both(database: Database) -> None:
-    wrong = LedgerStore(database, index={"dims": 99, "embed": Counting()})
+def test_a_wrong_dimension_names_both(database: Database, tenant: str) -> None:
+    wrong = LedgerStore(database, tenant=tenant, index={"dims": 99, "embed": Counting()})
     with pytest.raises(ConfigurationError, match=r"26 numbers.*dims=99"):
         wrong.put(("p",), "k", {"text": "x"})
     assert wrong.get(("p",), "k") is None
@@ -198,12 +224,22 @@ def test_a_wrong_dimension_names_both(database: Database) -> None:
 
 def age(store: LedgerStore, by: str) -> None:
     """Move all ends of life into the past."""
-    sql = f"UPDATE {{schema}}.store_item SET expires_at = expires_at - interval '{by}'"
-    run(fetch_all(Query(sql)), store._executor)
+    sql = (
+        f"UPDATE {{schema}}.store_item SET expires_at = expires_at - interval '{by}' "
+        "WHERE tenant = %(tenant)s"
+    )
+    run(fetch_all(Query(sql, {"tenant": store._tenant})), store._executor)
 
 
-def test_time_to_live(database: Database) -> None:
-    store = LedgerStore(database, ttl={"default_ttl": 10, "refresh_on_read": True})
+def rows(store: LedgerStore, table: str) -> int:
+    """Return how many rows of a table are the store's."""
+    sql = SQL("SELECT count(*) AS n FROM {{schema}}.{} WHERE tenant = %(tenant)s")
+    query = Query(sql.format(Identifier(table)), {"tenant": store._tenant})
+    return run(fetch_all(query), store._executor)[0][0]["n"]
+
+
+def test_time_to_live(either: Database, tenant: str) -> None:
+    store = LedgerStore(either, tenant=tenant, ttl={"default_ttl": 10, "refresh_on_read": True})
     store.put(("p",), "default", {"text": "one billing"})
     store.put(("p",), "for ever", {"text": "two billing"}, ttl=None)
     store.put(("p",), "short", {"text": "three billing"}, ttl=1)
@@ -221,19 +257,17 @@ def test_time_to_live(database: Database) -> None:
     assert renewed is not None
     assert renewed.created_at == renewed.updated_at
     assert store.sweep_ttl() == 1
-    rows = run(fetch_all(Query("SELECT key FROM {schema}.store_item")), database)[0]
-    assert sorted(row["key"] for row in rows) == ["for ever", "short"]
-    units = run(fetch_all(Query("SELECT count(*) AS n FROM {schema}.store_unit")), database)
-    assert units[0][0]["n"] == 2
+    assert [rows(store, table) for table in ("store_item", "store_unit")] == [2, 2]
+    assert sorted(keys(store.search(("p",)))) == ["for ever", "short"]
 
 
-def test_writes_sweep_where_asked(database: Database) -> None:
-    store = LedgerStore(database, ttl={"sweep_interval_minutes": 0})
+def test_writes_sweep_where_asked(database: Database, tenant: str) -> None:
+    store = LedgerStore(database, tenant=tenant, ttl={"sweep_interval_minutes": 0})
     store.put(("p",), "k", {}, ttl=1)
     age(store, "2 minutes")
     store.put(("p",), "other", {})
-    rows = run(fetch_all(Query("SELECT key FROM {schema}.store_item")), database)[0]
-    assert [row["key"] for row in rows] == ["other"]
+    assert rows(store, "store_item") == 1
+    assert keys(store.search(("p",))) == ["other"]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +287,7 @@ def test_values_that_are_no_json(store: LedgerStore, value: Any, fault: str) -> 
 
 
 def test_what_is_no_place_query_or_index(store: LedgerStore) -> None:
-    ledger = Ledger(store._executor, tenant="acme")
+    ledger = Ledger(store._executor, tenant=store._tenant)
     wrong: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
         ("namespace must be a tuple", store.put, ("str", "k", {}), {}),
         ("namespace must be a tuple", store.get, ("str", "k"), {}),
@@ -271,7 +305,7 @@ def test_what_is_no_place_query_or_index(store: LedgerStore) -> None:
     assert store.search(()) == []
 
 
-def test_bad_arguments(store: LedgerStore, database: Database) -> None:
+def test_bad_arguments(store: LedgerStore, either: Database) -> None:
     deep: dict[str, Any] = {}
     for _ in range(300):
         deep = {"d": deep}
@@ -298,10 +332,10 @@ def test_bad_arguments(store: LedgerStore, database: Database) -> None:
             store.put(namespace, "k", {})
     for index in ({"embed": 7}, {"dim": 3}, {"fields": "text"}, {"distance_type": "manhattan"}):
         with pytest.raises(ConfigurationError):
-            LedgerStore(database, index=index)
+            LedgerStore(either, index=index)
     for ttl in ({"ttl": 3}, {"default_ttl": "x"}, 7):
         with pytest.raises(ConfigurationError):
-            LedgerStore(database, ttl=ttl)
+            LedgerStore(either, ttl=ttl)
 
 
 @pytest.mark.parametrize("query", [" ", "?!", "x" * 100_000, "'; DROP TABLE", "a & !b | (", "\x00"])
@@ -339,8 +373,8 @@ async def test_many_tasks_at_once_and_a_fault_of_one(async_database: AsyncDataba
     assert await store.asweep_ttl() == 0
 
 
-async def test_it_works_in_the_loop_that_uses_it(database: Database) -> None:
-    store = Ledger(database).store()
+async def test_it_works_in_the_loop_that_uses_it(database: Database, tenant: str) -> None:
+    store = Ledger(database, tenant=tenant).store()
 
     def other_loop() -> Any:
         with asyncio.Runner() as runner:
@@ -351,8 +385,8 @@ async def test_it_works_in_the_loop_that_uses_it(database: Database) -> None:
     assert found.value == {"n": 1}
 
 
-def test_an_agent_uses_it(database: Database) -> None:
-    ledger = Ledger(database, tenant="acme")
+def test_an_agent_uses_it(database: Database, tenant: str) -> None:
+    ledger = Ledger(database, tenant=tenant)
     agent = create_agent(ScriptedModel(script=["Hello."]), store=ledger.store())
     assert agent.invoke({"messages": [("user", "Hi")]})["messages"][-1].text == "Hello."
 

@@ -23,6 +23,7 @@ from langgraph.store.base import GetOp, Item, ListNamespacesOp, MatchCondition, 
 from langgraph.store.memory import InMemoryStore
 
 from langledger.database import Database
+from langledger.encryption import KeyRing
 from langledger.memory.store import LedgerStore
 
 LABELS = st.sampled_from(["a", "b", "bc", "b_", "%", "john-doe", "john_doe", "\u4e2d", "a b"])
@@ -84,7 +85,17 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     made.close()
 
 
-def test_the_same_as_in_memory(database: Database, loop: asyncio.AbstractEventLoop) -> None:
+@pytest.mark.parametrize(
+    "encryption", [None, KeyRing({"k": KeyRing.new_key()})], ids=["clear", "encrypted"]
+)
+def test_the_same_as_in_memory(
+    dsn: str, encryption: KeyRing | None, loop: asyncio.AbstractEventLoop
+) -> None:
+    with Database(dsn, encryption=encryption) as database:
+        compare(database, loop, examples=40 if encryption is None else 15)
+
+
+def compare(database: Database, loop: asyncio.AbstractEventLoop, *, examples: int) -> None:
     class Machine(RuleBasedStateMachine):
         runs = 0
 
@@ -174,7 +185,7 @@ def test_the_same_as_in_memory(database: Database, loop: asyncio.AbstractEventLo
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=40,
+            max_examples=examples,
             stateful_step_count=25,
             suppress_health_check=list(HealthCheck),
         ),
