@@ -22,7 +22,7 @@ __all__ = ["register"]
 
 _MOST = 1000
 _QUIET = 2.0  # seconds without a word
-_SHOWN = 600  # characters of a hit
+_SHOWN = 200  # tokens of a hit
 
 Query = Annotated[
     str, typer.Argument(callback=as_text, help="A question, a name, an error message.")
@@ -174,6 +174,8 @@ def _both(one: Any, other: Any) -> list[Any]:
 
 
 def _print(found: Found, *, as_json: bool, explain: bool, threads: bool = False) -> None:
+    from langledger.recall import excerpt
+
     if as_json:
         print_json(_plain(found))
         return
@@ -184,8 +186,8 @@ def _print(found: Found, *, as_json: bool, explain: bool, threads: bool = False)
             f"{place}. {where}#{hit.entry_id} {hit.role}  {hit.score:.3f}"
             + (f"  [{tags}]" * bool(tags))
         )
-        text = hit.text
-        echo(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text):,} characters)")
+        text = excerpt(hit.text, found.query, _SHOWN)
+        echo(text if text == hit.text else f"{text} ({len(hit.text):,} characters)")
         for reason in hit.reasons:
             echo(f"   {reason}")
         echo()
@@ -206,6 +208,7 @@ def _plain(found: Found) -> dict[str, Any]:
             "metadata": dict(hit.metadata),
             "created_at": hit.created_at,
             "part": hit.part,
+            "parts": list(hit.parts),
             "reasons": list(hit.reasons),
         }
         for hit in found.hits

@@ -33,7 +33,7 @@ from langledger.entries.log import thread_key
 from langledger.entries.ranges import Ranges
 from langledger.errors import LangLedgerError
 from langledger.operations import Operation, fetch, impatient
-from langledger.recall import Hit, Recall, SearchRequest, excerpt, without_marks
+from langledger.recall import GAP, Hit, Recall, SearchRequest, excerpt, without_marks
 from langledger.tokens import count_text
 
 __all__ = ["RECALL_TIMEOUT", "Code", "Recaller", "keep_brought", "read_brought"]
@@ -46,7 +46,7 @@ RECALL_TIMEOUT = 2.0
 """Seconds that recall before a call waits for a database that is away, where it is not told."""
 _HITS = 8
 _FILES = 5
-_LONGEST_HIT = 300  # tokens
+_LONGEST_HIT = 300  # tokens of each of its pieces
 _LEAST = 60  # tokens; less is not worth a message
 _NEAR = 0.35  # of the best hit's score; what is further below it only fills the view
 _PATIENCE = 3.0  # seconds that the agent's call waits for a question's vector
@@ -311,7 +311,8 @@ def _shown_beside(session: Session, seq: int) -> str:
 
 def _stands_in(shown: str, hit: Hit, line: str) -> bool:
     """Tell whether what was found stands in a text word for word, with its entry."""
-    quoted = one_line(hit.text) in shown and re.search(rf"#{hit.entry_id}\b", shown)
+    pieces = map(one_line, hit.text.split(GAP))
+    quoted = all(piece in shown for piece in pieces) and re.search(rf"#{hit.entry_id}\b", shown)
     return bool(quoted) or one_line(line) in shown
 
 
@@ -336,7 +337,7 @@ def _within(lines: Sequence[str], room: int) -> list[str]:
 
 
 def _line(hit: Hit, query: str) -> str:
-    text = without_marks(excerpt(hit.text, query, _LONGEST_HIT))
+    text = without_marks(excerpt(hit.text, query, _LONGEST_HIT * len(hit.parts)))
     return f"#{hit.entry_id} ({hit.role}): {text}"
 
 

@@ -6,11 +6,13 @@ from langledger.recall.embeddings import Embedder, LocalModel, SentenceEncoderMo
 from langledger.recall.engine import Recall, space_of
 from langledger.recall.excerpts import excerpt
 from langledger.recall.facade import AsyncSearches, Searches
+from langledger.recall.joining import GAP
 from langledger.recall.rerank import CrossEncoder
 from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
 from langledger.recall.units import RECALLED, recalled_mark, without_marks
 
 __all__ = [
+    "GAP",
     "RECALLED",
     "AsyncSearches",
     "CrossEncoder",

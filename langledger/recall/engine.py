@@ -24,7 +24,7 @@ from langledger.recall.build import Clean, text_of
 from langledger.recall.embedding import embed_some, ensure_index, has_index, number_of
 from langledger.recall.embeddings import Embedder
 from langledger.recall.index import behind_query, catch_up, delete_queries, put_queries
-from langledger.recall.metadata import said_at
+from langledger.recall.joining import as_told
 from langledger.recall.rerank import CrossEncoder
 from langledger.recall.scoring import metadata_of
 from langledger.recall.search import checked, question_terms, search
@@ -200,11 +200,7 @@ class Recall:
         found = yield from self.search_thread(location, query)
         if not found.hits:
             return f"Nothing was found: {found.gate.reasons[0]}."
-        told: list[str] = []
-        for hit in found.hits:
-            moment = said_at(hit.metadata, hit.created_at)
-            told.append(f"#{hit.entry_id} ({hit.role}, {moment:%Y-%m-%d %H:%M}):\n{hit.text}")
-        return "\n\n".join(told)
+        return "\n\n".join(map(as_told, found.hits))
 
     def put_queries(self, space: UUID, texts: Sequence[Text]) -> list[Query]:
         """Return statements that index texts in place of their refs' old ones; plain function."""
@@ -220,7 +216,7 @@ class Recall:
 
     def used(self, hits: Sequence[Hit]) -> None:
         """Note in the background that hits of threads were used; plain function."""
-        places = ((self._space_of(hit), hit.entry_id, hit.part) for hit in hits)
+        places = ((self._space_of(hit), hit.entry_id, part) for hit in hits for part in hit.parts)
         self._worker.used(self._tenant, Counter(places))
 
     def index(
@@ -366,8 +362,9 @@ class Recall:
     def _touch(self, request: SearchRequest, hits: Sequence[Hit]) -> Operation[None]:
         spaces = list(request.spaces or ())
         places = [
-            (self._space_of(hit) if hit.thread_id else spaces[0], hit.entry_id, hit.part)
+            (self._space_of(hit) if hit.thread_id else spaces[0], hit.entry_id, part)
             for hit in hits
+            for part in hit.parts
         ]
         yield from touch(self._tenant, Counter(places))
 
@@ -393,4 +390,5 @@ def _plain_hit(thread_id: str, row: Row) -> Hit:
         metadata=metadata_of(row),
         created_at=row["created_at"],
         part=row["part"],
+        parts=(row["part"],),
     )

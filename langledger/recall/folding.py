@@ -11,7 +11,7 @@ from uuid import UUID
 from langledger.operations import Row
 from langledger.recall.analysis import STOP
 
-__all__ = ["Candidate", "asks", "fold", "order", "superseded", "without_calls"]
+__all__ = ["Candidate", "asks", "by_entry", "fold", "order", "superseded", "without_calls"]
 
 _REPLACED = 0.9
 _AS_RELEVANT = 0.8  # of a statement's relevance, that one which replaces it has at least
@@ -39,7 +39,11 @@ _CJK_WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
 
 @dataclass(slots=True, kw_only=True)
 class Candidate:
-    """A unit with its numbers."""
+    """A unit with its numbers; once folded, what its entry is found by.
+
+    Attributes:
+        others: The entry's other units that were found, best first.
+    """
 
     space: UUID
     ref: int
@@ -51,6 +55,7 @@ class Candidate:
     score: float = 0.0
     scores: dict[str, float] = field(default_factory=dict[str, float])
     same: list[int] = field(default_factory=list[int])
+    others: list[Candidate] = field(default_factory=list["Candidate"])
     replaced_by: int | None = None
 
 
@@ -71,21 +76,37 @@ def fold(found: Sequence[Candidate], most: int) -> list[Candidate]:
 
     Args:
         found: Best first.
-        most: How many are enough; those after them are left as they are.
+        most: How many entries are enough; those after them are left as they are.
     """
     kept: list[Candidate] = []
     bags: list[set[str]] = []
+    entries: set[tuple[UUID, int]] = set()
     for place, one in enumerate(found):
-        if len(kept) == most:
+        if len(entries) == most:
             return [*kept, *found[place:]]
         bag = set(_TOKEN.findall(one.text))
         twin = next((i for i, other in enumerate(kept) if _alike(one, other, bag, bags[i])), None)
         if twin is None:
             kept.append(one)
             bags.append(bag)
+            entries.add((one.space, one.ref))
         elif one.ref != kept[twin].ref:
             kept[twin].same.append(one.ref)
     return kept
+
+
+def by_entry(found: Sequence[Candidate]) -> list[Candidate]:
+    """Return the best unit of each entry, with the entry's others in it; best first.
+
+    Whoever asks for five hits wants five messages, not five pieces of one.
+    """
+    best: dict[tuple[UUID, int], Candidate] = {}
+    for one in found:
+        first = best.setdefault((one.space, one.ref), one)
+        if first is not one:
+            first.others.append(one)
+            first.same += (ref for ref in one.same if ref not in first.same)
+    return list(best.values())
 
 
 def without_calls(found: Sequence[Candidate]) -> list[Candidate]:

@@ -251,6 +251,11 @@ WITH scope AS (
 ), near AS (
     {near}
 ), picked AS (
+    -- The best of each entry: one long message must not take all the places.
+    (SELECT * FROM (SELECT DISTINCT ON (space, ref) * FROM scored
+                    ORDER BY space, ref, norm * (words + 1.5 * wholes) DESC, part) best
+     ORDER BY norm * (words + 1.5 * wholes) DESC, space, ref DESC LIMIT %(pool)s)
+    UNION
     (SELECT * FROM scored
      ORDER BY norm * (words + 1.5 * wholes) DESC, space, ref DESC, part LIMIT %(pool)s)
     UNION
@@ -302,7 +307,8 @@ FROM (SELECT v.space, v.ref, v.part, {schema}.recall_distance(v.embedding, %(vec
 JOIN {schema}.recall_unit u
   ON u.tenant = %(tenant)s AND u.space = n.space AND u.ref = n.ref AND u.part = n.part
 WHERE {space_of_unit} {condition}
-ORDER BY n.distance, n.space, n.ref DESC, n.part
+ORDER BY row_number() OVER (PARTITION BY n.space, n.ref ORDER BY n.distance, n.part) > 1,
+         n.distance, n.space, n.ref DESC, n.part
 LIMIT %(pool)s
 
 -- name: near_filtered
@@ -321,5 +327,6 @@ FROM {schema}.recall_nearest(%(tenant)s, %(model)s, %(dimensions)s, %(vector)s, 
 JOIN {schema}.recall_unit u
   ON u.tenant = %(tenant)s AND u.space = n.space AND u.ref = n.ref AND u.part = n.part
 WHERE {space_of_unit} {condition}
-ORDER BY n.distance, n.space, n.ref DESC, n.part
+ORDER BY row_number() OVER (PARTITION BY n.space, n.ref ORDER BY n.distance, n.part) > 1,
+         n.distance, n.space, n.ref DESC, n.part
 LIMIT %(pool)s

@@ -29,7 +29,7 @@ from uuid import UUID
 from langledger.operations import Row
 from langledger.recall.analysis import is_whole
 from langledger.recall.build import text_of
-from langledger.recall.folding import Candidate, asks, fold, superseded, without_calls
+from langledger.recall.folding import Candidate, asks, by_entry, fold, superseded, without_calls
 from langledger.recall.metadata import said_at
 from langledger.recall.phrases import Pair, phrase_shares
 from langledger.recall.tags import LASTING
@@ -62,7 +62,7 @@ class Question:
 
 
 def ranked(rows: Sequence[Row], question: Question, *, wanted: int) -> list[Candidate]:
-    """Return the candidates, best first: duplicates folded, what was replaced moved down.
+    """Return the best unit of each entry, best first: copies folded, what was replaced moved down.
 
     Args:
         rows: Of the statement ``search``.
@@ -77,7 +77,7 @@ def ranked(rows: Sequence[Row], question: Question, *, wanted: int) -> list[Cand
     newest = max(_age_from(one.row) for one in found)
     for one in found:
         _adjust(one, newest)
-    return superseded(fold(without_calls(found), wanted * 2 + 10))
+    return superseded(by_entry(fold(without_calls(found), wanted * 2 + 10)))
 
 
 def _ideal(row: Row, question: Question) -> float:

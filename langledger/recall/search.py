@@ -18,6 +18,7 @@ from langledger.recall.dates import terms_of_dates, without_dates
 from langledger.recall.folding import Candidate
 from langledger.recall.gate import judge
 from langledger.recall.index import behind_query, catch_up, missing_query
+from langledger.recall.joining import Shown, joined, shown
 from langledger.recall.phrases import pairs_of
 from langledger.recall.rerank import CrossEncoder, reranked
 from langledger.recall.scoring import Question, metadata_of, ranked
@@ -115,7 +116,8 @@ def search(
             found = yield from reranked(found, request.query, encoder)
         except EmbeddingError as error:
             gate = replace(gate, reasons=(*gate.reasons, f"not reranked: {error}"))
-    hits = [_hit(one, request, question) for one in found[request.offset : wanted]]
+    page = shown(found[request.offset : wanted])
+    hits = [_hit(one, request, question) for one in page]
     return Found(query=request.query, hits=hits, gate=gate, seconds=time.perf_counter() - started)
 
 
@@ -228,24 +230,28 @@ def _key(request: SearchRequest) -> Any:
     return tuple(request.spaces) if request.spaces is not None else None
 
 
-def _hit(one: Candidate, request: SearchRequest, question: Question) -> Hit:
+def _hit(told: Shown, request: SearchRequest, question: Question) -> Hit:
+    one = told.best
     row = one.row
     metadata = metadata_of(row)
     if one.same:
         metadata["same_as"] = sorted(one.same)
     if one.replaced_by is not None:
         metadata["superseded_by"] = one.replaced_by
+    if told.left_out:
+        metadata["left_out"] = told.left_out
     return Hit(
         entry_id=one.ref,
         message_id=row["message_id"],
         thread_id=row["thread_id"] or "",
         role=row["role"] or "",
-        text=one.text,
+        text=joined(told.units),
         score=round(one.score, 6),
         scores={name: round(value, 6) for name, value in one.scores.items()},
         metadata=metadata,
         created_at=row["created_at"],
         part=one.part,
+        parts=tuple(unit.part for unit in told.units),
         reasons=_reasons(one, question) if request.explain else (),
     )
 

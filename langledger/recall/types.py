@@ -16,20 +16,23 @@ __all__ = ["Found", "Gate", "Hit", "SearchRequest", "Text"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One unit that a search found.
+    """One entry that a search found.
 
     Attributes:
-        entry_id: The entry it is a part of; the ``ref`` of a text indexed by another feature.
+        entry_id: The entry; the ``ref`` of a text indexed by another feature.
         message_id: The message id the entry was recorded with, where it had one.
         thread_id: The entry's thread; empty for a text of another feature.
         role: Of the message: ``human``, ``ai``, ``tool``, ``system``.
-        text: The unit as it was indexed, whole.
-        score: What the hits are ordered by; comparable within one search only.
+        text: The unit of it that was found, whole; with other units of it that would be hits by
+            themselves, in reading order, ``…`` for what is left out between them.
+        score: What the hits are ordered by, of the best unit; comparable within one search only.
         scores: Raw signals and factors: ``words``, ``identifiers``, ``cosine``, ``decay``, ...
         metadata: What was extracted from the text, what the caller gave, and its tags; of what was
-            imported, ``said_at``, when it was said, as ISO text.
+            imported, ``said_at``, when it was said, as ISO text; ``left_out``, how many units that
+            would be hits too did not fit into ``text``.
         created_at: When the entry was recorded.
-        part: Place of the unit within the entry, from 0.
+        part: Place of the best unit within the entry, from 0.
+        parts: Places of the units in ``text``.
         reasons: Why it stands where it stands, in words; empty unless ``explain`` was asked.
     """
 
@@ -43,6 +46,7 @@ class Hit:
     created_at: datetime
     message_id: str | None = None
     part: int = 0
+    parts: tuple[int, ...] = (0,)
     reasons: tuple[str, ...] = ()
 
 
@@ -86,7 +90,7 @@ class SearchRequest:
 
     Attributes:
         query: A question or some words; anything may stand in it.
-        k: Most hits.
+        k: Most hits, each of an entry of its own.
         offset: Hits to pass over.
         spaces: Where to search; None for all threads of the tenant.
         filter: Conditions by name; see :mod:`langledger.recall.filters`.

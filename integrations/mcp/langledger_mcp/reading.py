@@ -10,6 +10,7 @@ from langledger.entries import Entry, Location, history_page, load
 from langledger.entries.lookup import told
 from langledger.errors import LangLedgerError
 from langledger.operations import fetch, run
+from langledger.recall import excerpt
 from langledger.state.render import render_state
 from langledger.tokens import count_text
 
@@ -19,7 +20,7 @@ _queries = load_queries("langledger_mcp")
 
 _STATE_TOKENS = 4000
 _SHORT = 300  # characters of a message in an overview
-_HIT = 1500  # characters
+_HIT = 500  # tokens
 
 
 def require(ledger: Ledger, thread_id: str) -> None:
@@ -47,7 +48,7 @@ def hits(ledger: Ledger, query: str, thread_id: str | None, k: int) -> str:
         return "Nothing recorded matches. Try an exact name, path, value or error text."
     return "\n\n".join(
         f"#{hit.entry_id} ({hit.role}, thread {hit.thread_id}, {hit.created_at:%Y-%m-%d %H:%M}, "
-        f"score {hit.score:.3f}):\n{_cut(hit.text, _HIT)}"
+        f"score {hit.score:.3f}):\n{excerpt(hit.text, query, _HIT)}"
         for hit in found
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,27 @@ def test_pages_lose_nothing_and_repeat_nothing(ledger: Ledger) -> None:
     pages = [texts(ledger, "topic", k=10, offset=at) for at in range(0, 70, 10)]
     assert [len(page) for page in pages] == [10] * 6 + [0]
     assert len({text for page in pages for text in page}) == 60
+
+
+def test_hits_are_different_messages_however_long_one_is(ledger: Ledger) -> None:
+    long = "\n\n".join(f"The harbour, the harbour of day {n}: {'stones ' * 90}" for n in range(90))
+    say(ledger, long, *(f"Boat {n} lies somewhere near the harbour." for n in range(12)))
+    pages = [ledger.recall("harbour", thread_id="t", k=5, offset=at) for at in (0, 5, 10)]
+    found = [[hit.entry_id for hit in page] for page in pages]
+    assert [len(set(page)) for page in found] == [5, 5, 3]
+    assert sorted(chain(*found)) == list(range(1, 14))
+
+
+def test_what_else_of_a_message_bears_on_the_question_is_shown_with_it(ledger: Ledger) -> None:
+    plan = (
+        "The pump of line 3 leaks.",
+        "Nothing here. " * 60,
+        "The pump of line 3 is replaced in May.",
+    )
+    say(ledger, "\n\n".join(plan), "The pump is blue.")
+    first, second = ledger.recall("pump line 3", thread_id="t")
+    assert (first.entry_id, first.parts, second.entry_id) == (1, (0, 2), 2)
+    assert first.text == f"{plan[0]}\n…\n{plan[2]}"
 
 
 def test_noise_and_instructions_are_kept_but_not_recalled(ledger: Ledger) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from langledger.entries.compression import compress
 from langledger.recall.gate import judge
+from langledger.recall.joining import joined, shown
 from langledger.recall.phrases import pairs_of, phrase_shares
 from langledger.recall.scoring import Question, ranked
 
@@ -254,3 +255,38 @@ def test_a_short_turn_means_what_the_one_before_it_means() -> None:
 
 def test_what_answers_stands_before_what_asks() -> None:
     assert order(row(1, "The port is 8443."), row(2, "Which port is it?", words=1.1)) == [1, 2]
+
+
+def test_hits_are_entries_and_show_what_else_of_them_would_be_one() -> None:
+    log = [
+        row(1, f"part {n} of the port log" + "x" * n, part=n, words=2.0 - n / 10) for n in range(4)
+    ]
+    said, other = row(2, "The port is 8080.", words=1.85), row(3, "No port.", words=1.1)
+    found = ranked([*log, said, other], QUESTION, wanted=2)
+    assert [(one.ref, one.part) for one in found] == [(1, 0), (2, 0), (3, 0)]
+    page = shown(found[:2])
+    assert [[unit.part for unit in hit.units] for hit in page] == [[0, 1], [0]]
+    whole = [hit.units for hit in shown(found)]
+    assert [[unit.part for unit in units] for units in whole] == [[0, 1, 2, 3], [0], [0]]
+    little = row(1, "x", part=9, words=0.9), row(4, "Port.", words=0.5)
+    first, _ = shown(ranked([*log, *little], QUESTION, wanted=2))
+    assert [unit.part for unit in first.units] == [0, 1, 2, 3]
+
+
+def test_units_stand_in_reading_order_with_their_call_once_and_gaps_marked() -> None:
+    log = [
+        row(1, f"bash make\nline {n}", part=n, role="tool", words=2.0 + n / 10) for n in (0, 2, 3)
+    ]
+    (hit,) = shown(ranked(log, QUESTION, wanted=1))
+    assert joined(hit.units) == "bash make\nline 3"
+    every = ranked([*log, row(9, "port", words=0.1)], QUESTION, wanted=2)
+    first, _ = shown(every)
+    assert first.best.part == 3
+    assert joined(first.units) == "bash make\nline 0\n…\nline 2\n\nline 3"
+
+
+def test_what_has_no_room_is_counted() -> None:
+    long = [row(1, f"{n} " + "port " * 230, part=n, words=2.0 - n / 10) for n in range(9)]
+    first, last = shown(ranked([*long, row(2, "port", words=0.3)], QUESTION, wanted=2))
+    assert [unit.part for unit in first.units] == [0, 1, 2, 3, 4]
+    assert (first.left_out, last.left_out) == (4, 0)
