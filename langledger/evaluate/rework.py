@@ -26,7 +26,9 @@ from langchain_core.messages import (
 )
 
 from langledger.demo.workspace import Workspace
+from langledger.evaluate.asking import limited
 from langledger.evaluate.journal import Journal, Record
+from langledger.evaluate.meter import Meter
 from langledger.evaluate.report import markdown, mean, strategies_in, title_of
 from langledger.evaluate.sides import Setting, Side
 from langledger.evaluate.strategies import STRATEGIES, forcible
@@ -41,6 +43,7 @@ _SYSTEM = (
 )
 _WRITES = frozenset({"write_file", "edit_file"})
 _TESTS = "python -m unittest"
+_LEAST_ROOM = 100  # tokens for an answer, where a view fills the window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +111,8 @@ def run_rework(
                 continue
             side = STRATEGIES[strategy].make(ledger, Setting(window=window, model=model))
             with TemporaryDirectory(prefix="langledger-rework-") as folder:
-                result = _go_on(task, side, model, Workspace(Path(folder)), steps)
+                workspace = Workspace(Path(folder))
+                result = _go_on(task, side, model, workspace, window=window, steps=steps)
             journal.add(run, [{"kind": "work", **result}], {})
             tell(f"{task.name}  {strategy}  {result['again']} done again, tests {result['tests']}")
 
@@ -134,7 +138,13 @@ def rework_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
 
 
 def _go_on(
-    task: Task, side: Side, model: BaseChatModel, workspace: Workspace, steps: int
+    task: Task,
+    side: Side,
+    model: BaseChatModel,
+    workspace: Workspace,
+    *,
+    window: int,
+    steps: int,
 ) -> Record:
     tools = {tool.name: tool for tool in workspace.tools()}
     for call in _calls(task.history):
@@ -144,11 +154,12 @@ def _go_on(
     made: list[ToolCall] = []
     error, calls = "", 0
     messages = list(task.history)
-    bound = model.bind_tools(list(tools.values()))
+    meter = Meter(window)
     while calls < steps:
         try:
             view = side.view(messages, force=calls == 0)
-            answer = bound.invoke([SystemMessage(_SYSTEM), *view])
+            able = limited(model, max(window - meter.take(view), _LEAST_ROOM))
+            answer = able.bind_tools(list(tools.values())).invoke([SystemMessage(_SYSTEM), *view])
         except Exception as failure:  # noqa: BLE001 - of a model's or a peer's code, whatever it is
             error = f"{failure!r:.200}"
             break

@@ -46,7 +46,7 @@ class Setting:
     cwd: str | None = None
 
     def writer(self) -> BaseChatModel:
-        """Return the summary model for a peer, with the window in its profile."""
+        """Return the summary model, with the window in its profile; for peers a script at least."""
         profile: Any = {"max_input_tokens": self.window}
         if self.model is None:
             return StandIn(profile=profile)
@@ -215,7 +215,7 @@ class Ours:
         chosen: dict[str, Any] = {
             "trigger": setting.threshold,
             "hard_trigger": max(setting.threshold, 0.95),
-            "model": setting.model,
+            "model": None if setting.model is None else setting.writer(),
             "summary_timeout": None,  # what it writes is measured, on whatever machine
             **options,
         }
