@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,8 @@ from langledger.cli.output import echo, print_json, progress
 from langledger.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from langledger.rotation import Rotation
 
 __all__ = ["register"]
@@ -27,19 +29,25 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json = False) -> None:
-    """Check the database: versions, settings, rights, connections, pooler, disk, clock."""
+    """Check the database: versions, settings, rights, connections, pooler, disk, clock, keys."""
     from langledger.database.doctor import diagnose
-    from langledger.database.opening import replica_of
+    from langledger.database.opening import keys_of, replica_of
+    from langledger.encryption import key_ring
+    from langledger.rotation import with_keys
 
     with opened_server(dsn, data_dir) as target:
+        settings = target.settings
+        ring = key_ring(keys_of(settings))
         report = diagnose(
             target.dsn,
-            schema=target.settings.db_schema,
+            schema=settings.db_schema,
             data_dir=target.data_dir,
-            pool_size=target.settings.pool_size,
-            replica=replica_of(target.settings),
-            replica_lag=target.settings.replica_lag,
+            pool_size=settings.pool_size,
+            replica=replica_of(settings),
+            replica_lag=settings.replica_lag,
         )
+        schema = settings.db_schema
+        report = with_keys(report, target.dsn, ring, tenant=settings.tenant, schema=schema)
     if as_json:
         print_json(report.as_dict())
     else:
@@ -188,6 +196,9 @@ def distribute(
 
 @db.command("rotate-keys")
 def rotate_keys(
+    all_tenants: Annotated[
+        bool, typer.Option("--all-tenants", help="Every tenant that something is encrypted for.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count what is not under the newest key.")
     ] = False,
@@ -207,6 +218,7 @@ def rotate_keys(
     """Encrypt everything of the tenant with the newest of LANGLEDGER_ENCRYPTION_KEYS."""
     from langledger.database.opening import keys_of
     from langledger.encryption import KeyRing
+    from langledger.rotation import rotate_all
     from langledger.rotation import rotate_keys as rotate
 
     with opened_server(dsn, data_dir) as target:
@@ -215,31 +227,56 @@ def rotate_keys(
             raise ConfigurationError(
                 "there are no keys: set LANGLEDGER_ENCRYPTION_KEYS to id:base64, the newest first"
             )
-        found = rotate(
-            target.dsn,
-            KeyRing.parse(keys),
-            tenant=target.settings.tenant,
-            schema=target.settings.db_schema,
-            batch=batch,
-            dry_run=dry_run,
-            accept_clear=accept_clear,
-            told=lambda table, read, written: progress(
-                f"{table}: {read} read, {written} rewritten"
-            ),
-        )
-    _tell_rotation(found, dry_run=dry_run, as_json=as_json)
+        how: dict[str, Any] = {
+            "schema": target.settings.db_schema,
+            "batch": batch,
+            "dry_run": dry_run,
+            "accept_clear": accept_clear,
+            "told": _told,
+        }
+        ring, tenant = KeyRing.parse(keys), target.settings.tenant
+        if all_tenants:
+            found = list(_each_told(rotate_all(target.dsn, ring, **how)))
+        else:
+            found = [rotate(target.dsn, ring, tenant=tenant, **how)]
+    _tell_rotations(found, all_tenants=all_tenants, dry_run=dry_run, as_json=as_json)
 
 
-def _tell_rotation(found: Rotation, *, dry_run: bool, as_json: bool) -> None:
+def _each_told(rotations: Iterable[Rotation]) -> Iterator[Rotation]:
+    for rotation in rotations:
+        progress(f"tenant {rotation.tenant}: {rotation.fault or 'at its end'}")
+        yield rotation
+
+
+def _told(table: str, read: int, written: int) -> None:
+    progress(f"{table}: {read} read, {written} rewritten")
+
+
+def _tell_rotations(
+    found: Sequence[Rotation], *, all_tenants: bool, dry_run: bool, as_json: bool
+) -> None:
     if as_json:
-        print_json({**found.as_dict(), "dry_run": dry_run})
+        each = [{**rotation.as_dict(), "dry_run": dry_run} for rotation in found]
+        print_json({"tenants": each} if all_tenants else each[0])
     else:
-        verb = "are not" if dry_run else "came"
-        for table, rows in found.rewritten.items():
-            echo(f"{rows:>9}  {table}")
-        echo(f"{found.rewritten.total()} rows of tenant {found.tenant} {verb} under {found.key}")
-        if found.in_clear:
-            echo(f"in clear, as they are never encrypted: {', '.join(found.in_clear)}")
-    if not dry_run and not found.done:
+        for rotation in found:
+            _tell_rotation(rotation, dry_run=dry_run)
+        if all_tenants and not found:
+            echo("nothing is encrypted for any tenant: name one with LANGLEDGER_TENANT")
+    faults = [rotation for rotation in found if rotation.fault]
+    late = not dry_run and not all(rotation.done for rotation in found if not rotation.fault)
+    if late:
         progress("others went on writing under an older key: give them this one, then run it again")
+    if faults or late:
         raise typer.Exit(1)
+
+
+def _tell_rotation(found: Rotation, *, dry_run: bool) -> None:
+    if found.fault:
+        return
+    verb = "are not" if dry_run else "came"
+    for table, rows in found.rewritten.items():
+        echo(f"{rows:>9}  {table}")
+    echo(f"{found.rewritten.total()} rows of tenant {found.tenant} {verb} under {found.key}")
+    if found.in_clear:
+        echo(f"in clear, as it is never encrypted: {', '.join(found.in_clear)}")

@@ -1,7 +1,8 @@
-"""Rotation of encryption keys: everything of a tenant comes under the newest one."""
+"""Rotation of encryption keys: everything comes under the newest one."""
 
 from __future__ import annotations
 
-from langledger.rotation.run import Rotation, rotate_keys
+from langledger.rotation.checking import check_keys, with_keys
+from langledger.rotation.run import Rotation, rotate_all, rotate_keys
 
-__all__ = ["Rotation", "rotate_keys"]
+__all__ = ["Rotation", "check_keys", "rotate_all", "rotate_keys", "with_keys"]

@@ -1,9 +1,10 @@
-"""Rotating the keys of a tenant: in batches, resumable, beside readers and writers."""
+"""Rotating the keys of tenants: in batches, resumable, beside readers and writers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
@@ -15,12 +16,14 @@ from langledger.encryption import KeyRing, Vault
 from langledger.encryption.marks import Many
 from langledger.encryption.places import SECRET
 from langledger.encryption.vault import MARK, opened_bytes, sealed_bytes
+from langledger.errors import EncryptionError
 from langledger.memory.places import dotted, item_id, key_in
 from langledger.memory.storing import respelled
 from langledger.operations import Batch, Query, Row
 from langledger.rotation.tables import TABLES, Table
+from langledger.rotation.tenants import tenants_of
 
-__all__ = ["BATCH", "Rotation", "rotate_keys"]
+__all__ = ["BATCH", "Rotation", "rotate_all", "rotate_keys"]
 
 _queries = load_queries("langledger.rotation")
 
@@ -41,6 +44,7 @@ class Rotation:
         changed: Rows that were changed by somebody else at that moment, and are met again.
         done: Nothing of what is encrypted is under another key, or in clear.
         in_clear: Tables with rows of the tenant that are never encrypted.
+        fault: Why it ended before, where that ended no other tenant's; empty: it did not.
     """
 
     tenant: str
@@ -50,6 +54,7 @@ class Rotation:
     changed: int = 0
     done: bool = False
     in_clear: tuple[str, ...] = ()
+    fault: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -95,10 +100,47 @@ def rotate_keys(
             clear in an encrypted tenant.
     """
     check_whole("batch", batch, least=1, most=10_000)
+    check_tenant(tenant)
+    with _opened(dsn, ring, schema, accept_clear=accept_clear) as database:
+        return _Run(database, ring, tenant, batch, dry_run, told or _silent).all()
+
+
+def rotate_all(
+    dsn: str,
+    ring: KeyRing,
+    *,
+    schema: str = "langledger",
+    batch: int = BATCH,
+    dry_run: bool = False,
+    accept_clear: bool = False,
+    told: Told | None = None,
+) -> Iterator[Rotation]:
+    """Do :func:`rotate_keys` for every tenant that something is encrypted for, by their names.
+
+    What cannot be decrypted of one tenant is told as the ``fault`` of its rotation, and the next
+    follows. Tenants in clear stay in clear.
+
+    Yields:
+        The rotation of each tenant, once it has ended.
+
+    Raises:
+        ConfigurationError: An argument is not usable, or the role sees one tenant at a time.
+    """
+    check_whole("batch", batch, least=1, most=10_000)
+    tenants = tenants_of(dsn, schema=schema)
+    with _opened(dsn, ring, schema, accept_clear=accept_clear) as database:
+        for tenant in tenants:
+            try:
+                yield _Run(database, ring, tenant, batch, dry_run, told or _silent).all()
+            except EncryptionError as error:
+                yield Rotation(tenant, ring.newest, fault=str(error))
+
+
+@contextmanager
+def _opened(dsn: str, ring: KeyRing, schema: str, *, accept_clear: bool) -> Generator[Database]:
     with Database(dsn, schema=schema, max_size=1, encryption=ring) as database:
         database.vaults = Vaults(ring, converting=True, accept_clear=accept_clear)
-        run = _Run(database, ring, check_tenant(tenant), batch, dry_run, told or _silent)
-        return replace(run.all(), in_clear=run.in_clear())
+        yield database
 
 
 def _silent(*_: object) -> None:
@@ -115,6 +157,9 @@ class _Run:
     told: Told
 
     def all(self) -> Rotation:
+        return replace(self._rotated(), in_clear=self._in_clear())
+
+    def _rotated(self) -> Rotation:
         if self.dry_run:
             counted = self._pass(self._vault())
             return Rotation(self.tenant, self.ring.newest, counted.rewritten, counted.read)
@@ -132,7 +177,7 @@ class _Run:
                 return Rotation(self.tenant, self.ring.newest, rewritten, read, changed, done=True)
         return Rotation(self.tenant, self.ring.newest, rewritten, read, changed)
 
-    def in_clear(self) -> tuple[str, ...]:
+    def _in_clear(self) -> tuple[str, ...]:
         rows = self._rows(Query(_queries["uncovered"], {"tenant": self.tenant}))
         return tuple(row["name"] for row in rows)
 
