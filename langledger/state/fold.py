@@ -43,6 +43,7 @@ from langledger.state.runs import CommandRuns, running_commands
 from langledger.state.spellings import MAX_RANGES, merge_spellings
 from langledger.state.statements.book import StatementBook
 from langledger.state.statements.proposal import Said
+from langledger.state.statements.update import UPDATE_STATE
 from langledger.state.steplist import StepList
 from langledger.state.tasks import switched
 from langledger.state.text import message_text, printable
@@ -55,6 +56,8 @@ MAX_COMMANDS = 100
 """Distinct shell commands kept of each kind; of those that tell little, a third."""
 
 MAX_READS = 500
+BOOKKEEPING = frozenset({UPDATE_STATE, "recall_history", "get_entry", "compact_history"})
+"""Tools of ours, also by an MCP host's longer names: to look up or note something is no work."""
 
 _SHELL_WAS_RESET = "Shell cwd was reset to"
 
@@ -240,6 +243,8 @@ class StateFold:
 
     def _last_action(self, call: PendingCall, verdict: Verdict | None) -> None:
         last = self._state.last_action
+        if call.tool.rpartition("__")[2] in BOOKKEEPING:
+            return
         if last is None or call.position >= last.position:
             self._state.last_action = LastAction(
                 tool=call.tool,

@@ -28,9 +28,10 @@ ORDER BY scope
 
 -- name: size
 -- Tokens of the entries that were counted; of a thread in which none was, they are not known.
+-- What was noted over MCP is recorded as a call too, but no model was called for it.
 SELECT count(*) AS entries, count(*) - count(e.tokens) AS uncounted, sum(e.tokens) AS tokens,
        coalesce(sum(octet_length(e.body)), 0) AS bytes,
-       count(*) FILTER (WHERE e.role = 'ai') AS calls
+       count(*) FILTER (WHERE e.role = 'ai' AND coalesce(e.message_id, '') NOT LIKE 'mcp-%%') AS calls
 FROM {schema}.entry e
 WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
 
@@ -72,7 +73,7 @@ SELECT max(e.seq) FILTER (WHERE e.seq < %(seq)s) AS before,
        min(e.seq) FILTER (WHERE e.seq > %(seq)s) AS after, max(e.seq) AS last
 FROM {schema}.entry e
 WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
-  AND e.role = 'ai' AND coalesce(e.scope, '') = %(scope)s
+  AND e.role = 'ai' AND coalesce(e.message_id, '') NOT LIKE 'mcp-%%' AND coalesce(e.scope, '') = %(scope)s
 
 -- name: entries_around
 SELECT (SELECT max(e.seq) FROM {schema}.entry e
@@ -86,18 +87,19 @@ SELECT (SELECT max(e.seq) FROM {schema}.entry e
 -- The answers with the tokens before them by role, at most so many, evenly; what follows the last
 -- is the row without a turn.
 WITH counted AS (
-    SELECT e.seq, e.role, coalesce(e.tokens, 0) AS tokens, e.created_at,
+    SELECT e.seq, a.answers, coalesce(e.tokens, 0) AS tokens, e.created_at,
            coalesce(sum(e.tokens) OVER before, 0) AS total,
            coalesce(sum(e.tokens) FILTER (WHERE e.role = 'tool') OVER before, 0) AS results,
-           count(*) FILTER (WHERE e.role = 'ai') OVER (ORDER BY e.seq) AS turn,
+           count(*) FILTER (WHERE a.answers) OVER (ORDER BY e.seq) AS turn,
            count(e.tokens) OVER () AS counted
     FROM {schema}.entry e
+    CROSS JOIN LATERAL (SELECT e.role = 'ai' AND coalesce(e.message_id, '') NOT LIKE 'mcp-%%' AS answers) a
     WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.kind = 'message'
       AND coalesce(e.scope, '') = %(scope)s
     WINDOW before AS (ORDER BY e.seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), calls AS (
     SELECT seq, tokens, created_at, total, results, turn, counted, count(*) OVER () AS calls
-    FROM counted WHERE role = 'ai'
+    FROM counted WHERE answers
 )
 SELECT seq, tokens, created_at, total::bigint AS total, results::bigint AS results, turn, counted, calls
 FROM calls

@@ -34,6 +34,8 @@ def note(ledger: Ledger, thread_id: str, items: Sequence[StateItem]) -> str:
 def _note(ledger: Ledger, location: Location, items: Sequence[StateItem]) -> Operation[str]:
     state = yield from state_of(location, redactor=ledger.redactor)
     answer = yield from judge(items, location, state)
+    if not items:
+        return answer
     call_id = f"mcp-{uuid4().hex[:12]}"
     args = {"items": [item.model_dump(exclude_defaults=True) for item in items]}
     call = {"name": UPDATE_STATE, "args": args, "id": call_id, "type": "tool_call"}

@@ -20,7 +20,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 from langledger import Ledger
 from langledger.database.connection import connect
+from langledger.entries import Location
+from langledger.operations import run
 from langledger.replay.session import load_session
+from langledger.ui.timeline import timeline
 from langledger_mcp import build_server
 
 CALL = {"name": "write_file", "args": {"path": "src/auth.py", "content": "x"}, "id": "c1"}
@@ -155,6 +158,19 @@ async def test_update_state_holds_a_claim_against_the_users_words(ledger: Ledger
     assert "allowed to change" not in shown
     decision = ledger.state("work").decisions[0]
     assert ledger.history("work", after=4)[0].entry_id == decision.sources[0]
+
+
+async def test_what_is_noted_is_no_work_and_no_call_of_a_model(ledger: Ledger) -> None:
+    async with Client(build_server(ledger, thread_id="work")) as client:
+        note = {"kind": "decision", "what": "Tokens are signed with HS256", "why": "no key server"}
+        await call(client, "update_state", items=[note])
+        await call(client, "update_state", items=[])
+    assert ledger.count("work") == 6
+    last = ledger.state("work").last_action
+    assert last is not None
+    assert last.tool == "write_file"
+    shown, _ = run(timeline(Location(ledger.tenant, "work")), ledger.executor)
+    assert (shown.calls, shown.seqs) == (2, [2, 4])
 
 
 async def test_code_is_found_in_the_folders_that_are_indexed(
