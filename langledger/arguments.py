@@ -11,6 +11,7 @@ __all__ = [
     "check_choice",
     "check_key",
     "check_optional",
+    "check_optional_seconds",
     "check_seconds",
     "check_switch",
     "check_tenant",
@@ -126,6 +127,11 @@ def check_seconds(name: str, value: object) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf:
         return value
     raise ConfigurationError(f"{name} must be a number of seconds above 0, not {shown(value)}")
+
+
+def check_optional_seconds(name: str, value: object) -> float | None:
+    """Return a number of seconds above 0, or None for None, which is as long as it takes."""
+    return None if value is None else check_seconds(name, value)
 
 
 def shown(value: object) -> str:

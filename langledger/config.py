@@ -57,6 +57,11 @@ class Settings(BaseSettings):
         summary_timeout: Seconds an agent waits for a summary; ``none``: as long as it takes.
         state_timeout: Seconds that an answer of the state's models may take; ``none``: as long as
             it takes.
+        tag_model: Name of a small model that tags what rules leave open, for ``init_chat_model``.
+        memory_timeout: Seconds that one of its answers may take; ``none``: as long as it takes.
+        embedding_batch: Texts of one request to the embedding model, and new entries that set it
+            off.
+        embedding_delay: Seconds after which fewer do.
         recall_timeout: Seconds that recall before a call waits for a database that is away;
             ``none``: as long as recording does.
         redact: Take secrets out of summaries, working state and index.
@@ -87,6 +92,10 @@ class Settings(BaseSettings):
     summary_timeout: float | None = None
     state_timeout: float | None = None
     recall_timeout: float | None = None
+    tag_model: str | None = None
+    memory_timeout: float | None = None
+    embedding_batch: int | None = Field(default=None, ge=1, le=1000)
+    embedding_delay: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     redact: bool = True
     redact_patterns: list[str] = Field(default_factory=list[str])
 
@@ -129,7 +138,9 @@ class Settings(BaseSettings):
         except ValueError as error:
             raise ValueError('give JSON, such as 0.8 or ["turns", 20]') from error
 
-    @field_validator("summary_timeout", "state_timeout", "recall_timeout", mode="before")
+    @field_validator(
+        "summary_timeout", "state_timeout", "recall_timeout", "memory_timeout", mode="before"
+    )
     @classmethod
     def _is_seconds(cls, value: object) -> object:
         if value is None:
@@ -143,7 +154,14 @@ class Settings(BaseSettings):
     def compaction(self) -> dict[str, Any]:
         """Those of compaction and state that are set, as options."""
         timeouts = ("summary_timeout", "state_timeout", "recall_timeout")
-        names = ("trigger", "hard_trigger", "wait_for_turn", "keep", *timeouts)
+        return self._set("trigger", "hard_trigger", "wait_for_turn", "keep", *timeouts)
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """Those of what works on memory in the background that are set, as options."""
+        return self._set("tag_model", "memory_timeout", "embedding_batch", "embedding_delay")
+
+    def _set(self, *names: str) -> dict[str, Any]:
         chosen = {name: value for name in names if (value := getattr(self, name)) is not None}
         return {name: None if value == math.inf else value for name, value in chosen.items()}
 

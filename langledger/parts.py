@@ -12,12 +12,18 @@ from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from langledger.arguments import check_tenant, check_text
+from langledger.arguments import (
+    check_optional_seconds,
+    check_seconds,
+    check_tenant,
+    check_text,
+    check_whole,
+)
 from langledger.compaction.history import state_reader
 from langledger.compaction.host import USUAL_KEY, Window, locate
 from langledger.compaction.middleware import LedgerMiddleware
 from langledger.compaction.node import CompactionNode
-from langledger.compaction.options import CompactionOptions, compactor_of
+from langledger.compaction.options import CompactionOptions, chat_model, compactor_of
 from langledger.compaction.requests import compact_tool
 from langledger.compaction.statekeeping import keeper_of
 from langledger.config import Settings, load_settings
@@ -31,6 +37,7 @@ from langledger.memory.parts import MemoryParts
 from langledger.operations import Executor, Operation
 from langledger.outage import Outage, answering, append, outage_of, with_outage_buffer
 from langledger.recall import CrossEncoder, Embedder, Recall, resolve
+from langledger.recall.tagging import Tagger
 from langledger.redaction import Redactor, redactor_of
 from langledger.repository.parts import RepositoryParts
 from langledger.state.extract.keeper import Keeper
@@ -148,6 +155,40 @@ class Parts(MemoryParts, RepositoryParts):
         """
         compactor_of(can_look_up=False, **options)
         self._compaction_defaults = dict(options)
+        return self
+
+    def with_memory(
+        self,
+        *,
+        tag_model: BaseChatModel | str | None = None,
+        memory_timeout: float | None = 60.0,
+        embedding_batch: int = 20,
+        embedding_delay: float = 10.0,
+    ) -> Self:
+        """Set what works on memory in the background, and how; what is left out is as it was made.
+
+        Holds for all ledgers on the same connections.
+
+        Args:
+            tag_model: A small model that tags what the rules leave open, an object or a name for
+                ``init_chat_model``; None: rules alone.
+            memory_timeout: Seconds that one of its answers may take; None: as long as it takes.
+            embedding_batch: Texts of one request to the embedding model, where that takes so many,
+                and new entries that set it off.
+            embedding_delay: Seconds after which fewer do.
+
+        Returns:
+            The ledger itself.
+
+        Raises:
+            ConfigurationError: An argument is not usable.
+        """
+        seconds = check_optional_seconds("memory_timeout", memory_timeout)
+        model = chat_model(tag_model, "tag_model")
+        worker = self._recalling.worker
+        worker.items = check_whole("embedding_batch", embedding_batch, least=1, most=1000)
+        worker.seconds = check_seconds("embedding_delay", embedding_delay)
+        worker.tagger = None if model is None else Tagger(model=model, timeout=seconds)
         return self
 
     def with_outage_buffer(self, messages: int = 1000, *, after: float = 5.0) -> Self:
@@ -309,7 +350,7 @@ class Parts(MemoryParts, RepositoryParts):
         """Take over what the settings say of what is handed out."""
         if settings.outage_buffer:
             self.with_outage_buffer(settings.outage_buffer)
-        return self.with_defaults(**settings.compaction)
+        return self.with_memory(**settings.memory).with_defaults(**settings.compaction)
 
     def _append(
         self, thread_id: str, messages: Sequence[BaseMessage], **facts: Any

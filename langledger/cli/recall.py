@@ -102,7 +102,7 @@ def index(
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
-    """Index and embed what was recorded, now; searching does the first part by itself."""
+    """Index, tag and embed what was recorded, now; searching does the first part by itself."""
     from langledger.entries.log import thread_key
     from langledger.ledger import Ledger
     from langledger.operations import run
@@ -113,11 +113,15 @@ def index(
         if not as_json:
             progress(f"{entries} entries indexed")
         embedder = ledger.recalling.embedder if not no_embed else None
+        tagged = run(ledger.recalling.tag(spaces), ledger.executor)
         vectors = run(ledger.recalling.embed(spaces), ledger.executor) if embedder else 0
     model = embedder.name if embedder else None
     if as_json:
-        print_json({"entries": entries, "vectors": vectors, "model": model})
-    elif model:
+        print_json({"entries": entries, "tagged": tagged, "vectors": vectors, "model": model})
+        return
+    if tagged:
+        echo(f"{tagged} pieces looked at by the tag model")
+    if model:
         echo(f"{vectors} vectors made with {model}")
     elif not no_embed:
         progress(

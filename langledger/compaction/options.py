@@ -10,7 +10,7 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from langledger.arguments import check_seconds, check_switch, check_text, check_whole
+from langledger.arguments import check_optional_seconds, check_switch, check_text, check_whole
 from langledger.compaction.compactor import Compactor
 from langledger.compaction.longterm import LongTerm
 from langledger.compaction.policy import Policy
@@ -241,8 +241,7 @@ def _recap(chosen: Mapping[str, Any]) -> RecapWhen:
 
 
 def _timeout(chosen: Mapping[str, Any], name: str, default: float) -> float | None:
-    seconds = chosen.get(name, default)
-    return None if seconds is None else check_seconds(name, seconds)
+    return check_optional_seconds(name, chosen.get(name, default))
 
 
 def _whole(chosen: Mapping[str, Any], name: str, *, least: int) -> int | None:

@@ -88,8 +88,16 @@ def _model_number(tenant: str, name: str, dimensions: int) -> Operation[int]:
     return rows[0]["model"]
 
 
-def embed_some(tenant: str, spaces: Sequence[UUID] | None, embedder: Embedder) -> Operation[int]:
+def embed_some(
+    tenant: str, spaces: Sequence[UUID] | None, embedder: Embedder, *, most: int = 20
+) -> Operation[int]:
     """Give some units that have no vector one; return how many units that settled, 0 for none left.
+
+    Args:
+        tenant: Whose units.
+        spaces: Where they are; None: anywhere.
+        embedder: The model.
+        most: Texts of one request, where the model takes so many.
 
     Raises:
         EmbeddingError: The model takes nothing at present; what is left will be done next time.
@@ -101,7 +109,7 @@ def embed_some(tenant: str, spaces: Sequence[UUID] | None, embedder: Embedder) -
         spaces=list(spaces) if spaces is not None else None,
         model=known["model"] if known else 0,
         hidden=sorted(HIDDEN),
-        limit=_PAGE,
+        limit=max(_PAGE, most),
     )
     if not rows:
         return 0
@@ -111,7 +119,7 @@ def embed_some(tenant: str, spaces: Sequence[UUID] | None, embedder: Embedder) -
         )
         if copied:
             return len(copied)
-    distinct = list({row["digest"]: row for row in rows}.values())[: embedder.batch_size]
+    distinct = list({row["digest"]: row for row in rows}.values())[: embedder.batch_size(most)]
     return (yield from _embed(tenant, distinct, embedder))
 
 

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("langledger.recall")
 
-__all__ = ["Embedder", "LocalModel", "SentenceEncoderModel", "Vector", "resolve", "usable"]
+__all__ = [
+    "Embedder",
+    "LocalModel",
+    "SentenceEncoderModel",
+    "Vector",
+    "is_passing",
+    "resolve",
+    "usable",
+]
 
 _KEPT = 512  # questions
 _HALFVEC_MAX = 65504.0
@@ -108,13 +116,12 @@ class Embedder:
 
     Attributes:
         name: Stored with each vector; vectors of different names are never compared.
-        batch_size: Texts of one request.
     """
 
     def __init__(self, model: Embeddings | LocalModel | SentenceEncoderModel) -> None:
         self._model = model
         self.name = _name_of(model)
-        self.batch_size = int(getattr(model, "batch_size", 0)) or 20
+        self._own_batch = int(getattr(model, "batch_size", 0))
         self._questions: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._patience = Patience(self.name)
@@ -125,6 +132,10 @@ class Embedder:
     def is_ours(self) -> bool:
         """Whether it is a model of this module, which asks nobody and so hangs on nobody."""
         return isinstance(self._model, (LocalModel, SentenceEncoderModel))
+
+    def batch_size(self, usual: int = 20) -> int:
+        """Return how many texts a request has: as many as usual, where the model takes so many."""
+        return min(self._own_batch, usual) if self._own_batch else usual
 
     def question(self, text: str, *, seconds: float | None = None) -> Vector:
         """Return a question's vector.
@@ -178,7 +189,7 @@ class Embedder:
         except (MissingDependencyError, SilentModelError):
             raise
         except Exception as error:
-            if _is_passing(error):
+            if is_passing(error):
                 raise EmbeddingError(f"{self.name} is not available: {error}") from error
             if len(texts) == 1:
                 return [EmbeddingError(str(error) or type(error).__name__)]
@@ -266,7 +277,7 @@ def _checked(vector: Sequence[float]) -> Vector:
     return numbers
 
 
-def _is_passing(error: Exception) -> bool:
+def is_passing(error: Exception) -> bool:
     """Tell an outage or a limit of the rate from a text that is refused."""
     status = getattr(error, "status_code", None)
     if isinstance(status, int):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 from uuid import UUID
@@ -25,10 +26,12 @@ from langledger.recall.embedding import embed_some, ensure_index, has_index, num
 from langledger.recall.embeddings import Embedder
 from langledger.recall.index import behind_query, catch_up, delete_queries, put_queries
 from langledger.recall.joining import as_told
+from langledger.recall.known import Known
 from langledger.recall.rerank import CrossEncoder
 from langledger.recall.scoring import metadata_of
 from langledger.recall.search import checked, question_terms, search
 from langledger.recall.statement import Near
+from langledger.recall.tagging import tag_all
 from langledger.recall.tags import HIDDEN
 from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
 from langledger.recall.uses import touch
@@ -44,7 +47,6 @@ _ASKED = 1000  # characters of a question that the model reads
 _COUNTED_UP_TO = 1000  # units; above, only those with a rare term of the question are read
 _STATISTICS_SECONDS = 300.0
 _ASK_AGAIN_SECONDS = 5.0
-_SIZES = 10_000  # spaces
 
 
 def space_of(tenant: str, *names: str) -> UUID:
@@ -56,28 +58,6 @@ def space_of(tenant: str, *names: str) -> UUID:
 def _in_clear(vault: Vault | None) -> bool:
     """Tell whether terms stand in the index as they are, so that their frequencies are theirs."""
     return vault is None or not vault.keyed
-
-
-class _Sizes(OrderedDict[Any, float]):
-    """The sizes of spaces that were searched; those longest ago are forgotten."""
-
-    def __setitem__(self, key: Any, size: float) -> None:
-        super().__setitem__(key, size)
-        self.move_to_end(key)
-        if len(self) > _SIZES:
-            self.popitem(last=False)
-
-
-@dataclass(slots=True)
-class _Known:
-    """What was learned of a tenant, so that it need not be asked at each search."""
-
-    units: _Sizes = field(default_factory=_Sizes)
-    model: Row | None = None
-    indexed: bool = False
-    asked_model: float = float("-inf")
-    common: Mapping[str, float] | None = None
-    asked_common: float = float("-inf")
 
 
 def _told(_: object, request: SearchRequest) -> Mapping[str, Any]:
@@ -121,7 +101,7 @@ class Recall:
         self._encoder = encoder
         self._worker = worker or Worker(executor, embedder)
         self._replica = replica
-        self._known = _Known()
+        self._known = Known()
 
     def for_tenant(self, executor: Executor, tenant: str) -> Recall:
         """Return the same for another tenant; plain function."""
@@ -160,11 +140,12 @@ class Recall:
             unit_counts=self._known.units,
             common=(yield from self._common(request)),
             clean=self._clean,
+            noticed=partial(self._worker.notice, self._tenant),
             encoder=self._encoder,
             replica=self._replica,
         )
         for space in request.spaces or ():
-            self._worker.notice(self._tenant, space)
+            self._worker.notice(self._tenant, space, 0)  # what an earlier process left
         if request.touch and found.hits:
             yield from self._touch(request, found.hits)
         return _with_reason(found, trouble)
@@ -249,7 +230,8 @@ class Recall:
         """
         total = 0
         while self._embedder is not None and (most is None or total < most):
-            settled = yield from embed_some(self._tenant, spaces, self._embedder)
+            size = self._worker.items
+            settled = yield from embed_some(self._tenant, spaces, self._embedder, most=size)
             if not settled:
                 break
             total += settled
@@ -257,6 +239,15 @@ class Recall:
             yield from self.index_vectors()
         self._known.asked_model = float("-inf")
         return total
+
+    def tag(self, spaces: Sequence[UUID] | None = None) -> Operation[int]:
+        """Have the tag model look at what the rules left open; return how many units that was."""
+        return (yield from tag_all(self._tenant, spaces, self._worker.tagger))
+
+    @property
+    def worker(self) -> Worker:
+        """What works in the background, for all tenants on these connections."""
+        return self._worker
 
     def index_vectors(self) -> Operation[bool]:
         """Build the tenant's HNSW index if it has vectors enough; return whether it has one."""
@@ -268,13 +259,14 @@ class Recall:
         return (yield from ensure_index(self._tenant, model["model"], model["dimensions"]))
 
     def flush(self) -> Operation[None]:
-        """Index and embed everything that is recorded, and write down what was used.
+        """Index, tag and embed everything that is recorded, and write down what was used.
 
         Raises:
             EmbeddingError: As :meth:`embed`.
         """
         yield from self.index()
         yield from touch(self._tenant, self._worker.take_used(self._tenant))
+        yield from self.tag()
         yield from self.embed()
 
     def never_recalled(

@@ -180,6 +180,37 @@ WHERE u.tenant = %(tenant)s AND (%(spaces)s::uuid[] IS NULL OR u.space = ANY(%(s
 ORDER BY u.space, u.ref DESC, u.part
 LIMIT %(limit)s
 
+-- name: open_units
+-- Takes units that people and agents said and that the rules left without a tag, or in doubt, to ask
+-- a model about them: nobody else gets them after that.
+WITH picked AS (
+    SELECT u.space, u.ref, u.part FROM {schema}.recall_unit u
+    WHERE u.tenant = %(tenant)s AND (%(spaces)s::uuid[] IS NULL OR u.space = ANY(%(spaces)s::uuid[]))
+      AND u.is_entry AND NOT u.asked AND u.role IN ('human', 'ai')
+      AND (cardinality(u.tags) = 0 OR (cardinality(u.tags) > 1 AND 'hypothesis' = ANY(u.tags)))
+    ORDER BY u.space, u.ref DESC, u.part LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE {schema}.recall_unit u SET asked = true
+FROM picked p
+WHERE u.tenant = %(tenant)s AND u.space = p.space AND u.ref = p.ref AND u.part = p.part
+RETURNING u.space, u.ref, u.part, u.role, u.digest, u.body
+
+-- name: reopen
+UPDATE {schema}.recall_unit u SET asked = false
+FROM unnest(%(spaces)s::uuid[], %(refs)s::int8[], %(parts)s::int[], %(digests)s::bytea[])
+     AS g (space, ref, part, digest)
+WHERE u.tenant = %(tenant)s AND u.space = g.space AND u.ref = g.ref AND u.part = g.part
+  AND u.digest = g.digest
+
+-- name: tag
+UPDATE {schema}.recall_unit u SET tags = string_to_array(g.tags, ' '), importance = g.importance
+FROM unnest(%(spaces)s::uuid[], %(refs)s::int8[], %(parts)s::int[], %(digests)s::bytea[],
+            %(tags)s::text[], %(importances)s::real[])
+     AS g (space, ref, part, digest, tags, importance)
+WHERE u.tenant = %(tenant)s AND u.space = g.space AND u.ref = g.ref AND u.part = g.part
+  AND u.digest = g.digest
+
 -- name: embed
 INSERT INTO {schema}.recall_vector (tenant, space, ref, part, model, digest, is_entry, embedding, fault)
 SELECT u.tenant, u.space, u.ref, u.part, %(model)s, u.digest, u.is_entry,

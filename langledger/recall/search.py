@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
+from uuid import UUID
 
 from langledger.arguments import check_whole
 from langledger.database.queries import load_queries
@@ -34,6 +36,8 @@ _POOL = 60
 _MOST = 1000
 _READ = 20_000  # characters of a question
 _PATIENCE = 0.05  # seconds
+
+Noticed: TypeAlias = Callable[[UUID, int], None]
 
 
 def checked(request: SearchRequest) -> SearchRequest:
@@ -79,6 +83,7 @@ def search(
     unit_counts: MutableMapping[Any, float],
     common: Mapping[str, float] | None = None,
     clean: Clean = str,
+    noticed: Noticed = lambda _space, _entries: None,
     encoder: CrossEncoder | None = None,
     replica: Replica | None = None,
 ) -> Operation[Found]:
@@ -92,6 +97,7 @@ def search(
         unit_counts: How many units a space holds, as far as known; kept up to date.
         common: How many units of the tenant have a frequent term.
         clean: Takes secrets out of what is indexed on the way.
+        noticed: Told of each page that is, with its space and how many entries it has.
         encoder: Has a second look at the best.
         replica: Searched where it has all that is asked about.
     """
@@ -103,9 +109,9 @@ def search(
     )
     rows = None
     if replica is not None:
-        rows = yield from _on_replica(replica, tenant, request, query, clean)
+        rows = yield from _on_replica(replica, tenant, request, query, clean, noticed)
     if rows is None:
-        rows = yield from _current(tenant, request, query, clean)
+        rows = yield from _current(tenant, request, query, clean, noticed)
     if rows:
         unit_counts[_key(request)] = rows[0]["units"]
     wanted = request.offset + request.k
@@ -189,7 +195,7 @@ def _rows(term: str, often: Mapping[str, float]) -> float:
 
 
 def _current(
-    tenant: str, request: SearchRequest, query: Query, clean: Clean
+    tenant: str, request: SearchRequest, query: Query, clean: Clean, noticed: Noticed
 ) -> Operation[list[Row]]:
     """Run the search; what was recorded meanwhile is indexed first, and then it is run again."""
     spaces = request.spaces
@@ -202,14 +208,19 @@ def _current(
     else:
         rows, todo = [], list(spaces)
     for space in todo:
-        yield from catch_up(tenant, space, clean=clean)
+        yield from catch_up(tenant, space, clean=clean, told=partial(noticed, space))
     if todo:  # also where another search has just indexed it: these rows are from before
         rows = (yield from fetch_all(query))[0]
     return rows
 
 
-def _on_replica(
-    replica: Replica, tenant: str, request: SearchRequest, query: Query, clean: Clean
+def _on_replica(  # noqa: PLR0917 - as many as a search needs
+    replica: Replica,
+    tenant: str,
+    request: SearchRequest,
+    query: Query,
+    clean: Clean,
+    noticed: Noticed,
 ) -> Operation[list[Row] | None]:
     """Run the search on the replica, if that has all that was recorded; else return None."""
     if request.spaces is not None:
@@ -220,7 +231,8 @@ def _on_replica(
     if not (yield from replica.is_there()):
         return None
     for row in (yield from fetch_all(behind_query(tenant)))[0]:
-        yield from catch_up(tenant, row["space"], clean=clean)
+        told = partial(noticed, row["space"])
+        yield from catch_up(tenant, row["space"], clean=clean, told=told)
     witness = Query(_queries["witness_of_all"], {"tenant": tenant})
     # Of all threads something is always new, and worth a moment of waiting.
     return (yield from replica.read(query, witness=witness, patience=_PATIENCE))

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["HIDDEN", "LASTING", "NOISE", "importance_of", "is_small_talk", "tags_of"]
+__all__ = [
+    "HIDDEN",
+    "LASTING",
+    "NOISE",
+    "TAGS",
+    "importance_of",
+    "is_small_talk",
+    "tags_of",
+    "without_guesses",
+]
 
 NOISE = "noise"
 HIDDEN = frozenset({NOISE, "system"})
@@ -39,6 +48,8 @@ _RULES = {
     ),
 }
 _COMPILED = {tag: re.compile(rule, re.IGNORECASE | re.MULTILINE) for tag, rule in _RULES.items()}
+TAGS = (*_RULES, NOISE)
+"""All tags of what was said, in their order."""
 # A tool's output orders nothing and prefers nothing.
 _OF_PEOPLE = frozenset({"requirement", "preference", "decision"})
 _CHAT = re.compile(
@@ -65,10 +76,14 @@ def tags_of(text: str, role: str) -> list[str]:
         return [NOISE]
     allowed = [tag for tag in _COMPILED if role != "tool" or tag not in _OF_PEOPLE]
     found = [tag for tag in allowed if _COMPILED[tag].search(text)]
-    # What only may be so is no rule and no fact yet.
-    if "hypothesis" in found and role != "human":
-        found = [tag for tag in found if tag not in _OF_PEOPLE]
-    return found
+    return without_guesses(found, role)
+
+
+def without_guesses(tags: list[str], role: str) -> list[str]:
+    """Return tags without rules and facts that only may be so, and that no user says."""
+    if "hypothesis" in tags and role != "human":
+        return [tag for tag in tags if tag not in _OF_PEOPLE]
+    return tags
 
 
 def is_small_talk(text: str) -> bool:

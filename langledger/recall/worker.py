@@ -1,8 +1,8 @@
-"""Embedding, and noting what was used, in the background, by one thread of a pool of connections.
+"""Embedding, tagging and noting what was used: in the background, by one thread of a pool.
 
 It begins when there is something to do, so that who never searches pays nothing. It waits for 20
-units or 10 seconds, whichever is first, and stops within one request of the model when closed; a
-request to another's model that hangs is left behind.
+new entries or 10 seconds, whichever is first, and stops within one request of the model when it is
+closed; a request to another's model that hangs is left behind.
 Where it is slower than what comes, 10,000 spaces wait and as many uses; the spaces noticed first
 are dropped, to be noticed again with the next search there, and uses beyond are not noted.
 """
@@ -20,6 +20,7 @@ from langledger.errors import EmbeddingError, LangLedgerError, MissingDependency
 from langledger.operations import Executor, run
 from langledger.recall.embedding import embed_some
 from langledger.recall.embeddings import Embedder
+from langledger.recall.tagging import Tagger, tag_some
 from langledger.recall.uses import Uses, touch
 
 __all__ = ["Worker"]
@@ -34,13 +35,16 @@ _CLOSING_SECONDS = 5.0
 
 
 class Worker:
-    """Embeds what is new in the spaces it was told of.
+    """Embeds and tags what is new in the spaces it was told of.
 
     Args:
         executor: Runs the database effects, from the worker's thread.
         embedder: None: there is nothing to embed.
-        items: Begin when so many spaces or units were noticed.
-        seconds: Begin this long after the first was noticed, however few there are.
+        items: Begin when so much was noticed, and embed so much in one request.
+        seconds: Begin this long after the first was noticed, however little there is.
+
+    Attributes:
+        tagger: Tags what the rules leave open; None: nothing does.
     """
 
     def __init__(
@@ -53,8 +57,9 @@ class Worker:
     ) -> None:
         self._executor = executor
         self._embedder = embedder
-        self._items = items
-        self._seconds = seconds
+        self.items = items
+        self.seconds = seconds
+        self.tagger: Tagger | None = None
         self._begin()
         tell_of_forks(self)
 
@@ -74,9 +79,9 @@ class Worker:
         if in_child:
             self._begin()
 
-    def notice(self, tenant: str, space: UUID, *, items: int = 1) -> None:
-        """Say that something may be new in a space; returns at once."""
-        if self._embedder is None:
+    def notice(self, tenant: str, space: UUID, items: int = 1) -> None:
+        """Say that so much is new in a space, or that something may be; returns at once."""
+        if self._embedder is None and self.tagger is None:
             return
         with self._wake:
             if self._stopped:
@@ -113,7 +118,8 @@ class Worker:
             self._wake.notify_all()
             thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
-            hangs = self._embedder is not None and not self._embedder.is_ours
+            ours = self._embedder is None or self._embedder.is_ours
+            hangs = self.tagger is not None or not ours
             thread.join(_CLOSING_SECONDS if hangs else None)
 
     def _note(self, place: tuple[str, UUID], items: int) -> None:
@@ -130,14 +136,15 @@ class Worker:
         self._wake.notify_all()
 
     def _work(self) -> None:
-        pause = self._seconds
+        pause = self.seconds
         while self._waited(pause):
             with self._wake:
                 todo, self._noticed = self._noticed, {}
-            pause = self._seconds
+            pause = self.seconds
             self._write_used()
             for tenant, space in todo:
-                if not self._embedded(tenant, space):
+                embedded = self._embedded(tenant, space)
+                if not self._tagged(tenant, space) or not embedded:
                     with self._wake:  # it is tried again, later and later
                         self._note((tenant, space), 1)
                     pause = min(2 * pause, _LONGEST_PAUSE)
@@ -158,7 +165,7 @@ class Worker:
         with self._wake:
             self._wake.wait_for(lambda: self._is_over() or self._noticed or self._used)
             deadline = time.monotonic() + pause
-            while not self._is_over() and sum(self._noticed.values()) < self._items:
+            while not self._is_over() and sum(self._noticed.values()) < self.items:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     break
@@ -170,10 +177,13 @@ class Worker:
         return self._stopped or self._thread is not threading.current_thread()
 
     def _embedded(self, tenant: str, space: UUID) -> bool:
-        assert self._embedder is not None, "a worker without a model has no thread"  # noqa: S101
+        embedder = self._embedder
+        if embedder is None:
+            return True
         try:
             while not self._is_over():
-                if not run(embed_some(tenant, [space], self._embedder), self._executor):
+                some = embed_some(tenant, [space], embedder, most=self.items)
+                if not run(some, self._executor):
                     return True
                 self._troubles.pop(tenant, None)
         except (EmbeddingError, MissingDependencyError) as error:
@@ -183,4 +193,18 @@ class Worker:
             logger.warning("embedding waits for the database: %s", error)
         except Exception:
             logger.exception("embedding failed")
+        return False
+
+    def _tagged(self, tenant: str, space: UUID) -> bool:
+        tagger = self.tagger
+        if tagger is None:
+            return True
+        try:
+            while not self._is_over():
+                if not run(tag_some(tenant, [space], tagger), self._executor):
+                    return True
+        except LangLedgerError as error:
+            logger.warning("tagging waits: %s", error)
+        except Exception:
+            logger.exception("tagging failed")
         return False

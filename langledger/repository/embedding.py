@@ -42,14 +42,15 @@ def embed_chunks(keys: Keys, embedder: Embedder | None, most: int | None) -> Ope
 
 def _embed(keys: Keys, rows: Sequence[Row], embedder: Embedder) -> Operation[None]:
     texts = yield from _texts(keys, rows)
-    for start in range(0, len(rows), embedder.batch_size):
-        part = texts[start : start + embedder.batch_size]
+    size = embedder.batch_size()
+    for start in range(0, len(rows), size):
+        part = texts[start : start + size]
         model, vectors = yield from embedded(keys["tenant"], embedder, part)
         yield from fetch(
             _queries["put_vectors"],
             tenant=keys["tenant"],
             model=model,
-            digests=[row["digest"] for row in rows[start : start + embedder.batch_size]],
+            digests=[row["digest"] for row in rows[start : start + size]],
             vectors=[None if isinstance(v, EmbeddingError) else _literal(v) for v in vectors],
             faults=[str(v) if isinstance(v, EmbeddingError) else None for v in vectors],
         )

@@ -33,6 +33,7 @@ CREATE TABLE recall_unit (
     terms       tsvector     NOT NULL,
     body        bytea        NOT NULL,  -- the text, compressed as an entry's
     is_entry    boolean      NOT NULL DEFAULT true,
+    asked       boolean      NOT NULL DEFAULT false,  -- the tag model was asked about it
     PRIMARY KEY (tenant, space, ref, part)
 );
 CREATE INDEX recall_terms ON recall_unit USING gin (terms) WITH (gin_pending_list_limit = 1024);

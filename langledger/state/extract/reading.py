@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field
 
+from langledger.loose_json import json_values
 from langledger.state.statements.proposal import Proposal
 from langledger.state.statements.update import read_proposal
 
 __all__ = ["Finding", "Findings", "read_answer"]
 
 MAX_FINDINGS = 8
-_LONGEST = 50_000  # characters
-_MOST_OPENINGS = 200  # brackets that begin no JSON; prose has a few, a runaway answer only these
-_OPENING = re.compile(r"[\[{]")
 _OWN = frozenset(("decision", "convention", "question", "definition", "close"))
 _KINDS = {
     "decisions": "decision",
@@ -78,7 +74,7 @@ def read_answer(answer: Any) -> list[Proposal] | None:
     text: Any = answer if isinstance(answer, str) else getattr(cast("Any", answer), "text", None)
     if not isinstance(text, str):
         return _from_value(answer)
-    for value in _json_values(text[:_LONGEST]):
+    for value in json_values(text):
         found = _from_value(value)
         if found is not None:
             return found
@@ -118,21 +114,3 @@ def _proposal(fields: dict[str, Any]) -> Proposal:
     number = re.search(r"\d{1,18}", str(entry)) if entry is not None else None
     sources = (int(number[0]),) if number else ()
     return read.model_copy(update={"sources": sources, "sure": fields.get("sure") is not False})
-
-
-def _json_values(text: str) -> Iterator[Any]:
-    """Yield the JSON values in a text, the outermost only; prose around them is passed over.
-
-    Each bracket that begins none costs a reading of what follows, so their number is bounded; one
-    nested too deep to be read is the end.
-    """
-    decoder, at, failed = json.JSONDecoder(), 0, 0
-    while failed < _MOST_OPENINGS and (opening := _OPENING.search(text, at)):
-        try:
-            value, at = decoder.raw_decode(text, opening.start())
-        except RecursionError:
-            return
-        except ValueError:
-            at, failed = opening.end(), failed + 1
-            continue
-        yield value

@@ -89,9 +89,8 @@ def test_what_works_in_the_background_goes_on_after_opening_again(dsn: str) -> N
             keeper.flush()
             assert done == [1]
             ledger.recall("parser", thread_id="t")
-            ledger.recalling._worker._seconds = 0.01
-            for _ in range(20):
-                ledger.recalling.notice(space(ledger))
+            ledger.with_memory(embedding_delay=0.01)
+            ledger.recalling.notice(space(ledger))
             until(partial(has_vectors, dsn, number + 1))
     keeper.notice("key", partial(iter_of, []))  # a closed one takes nothing
     assert keeper._thread is None

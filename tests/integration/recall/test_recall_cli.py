@@ -42,7 +42,8 @@ def test_recall_and_search(ledger: Ledger, call: Any) -> None:
     _, out, err = call("recall", "t", "hello", "--explain")
     assert (out, "nothing was found" in err) == ("", True)
     code, out, _ = call("index", "--json")
-    assert (code, json.loads(out)) == (0, {"entries": 0, "vectors": 0, "model": None})
+    told = {"entries": 0, "tagged": 0, "vectors": 0, "model": None}
+    assert (code, json.loads(out)) == (0, told)
 
 
 @pytest.mark.parametrize("command", [("recall", "t"), ("search",)])

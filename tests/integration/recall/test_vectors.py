@@ -155,9 +155,9 @@ def test_who_closes_leaves_a_model_that_hangs_behind(
     monkeypatch.setattr("langledger.recall.worker._CLOSING_SECONDS", 0.1)
     model = Hanging()
     with Ledger.from_conn_string(dsn, embeddings=model) as ledger:
+        ledger.with_memory(embedding_batch=1)
         fill(ledger)
-        for _ in range(20):
-            ledger.search("cake", thread_id="t")
+        ledger.search("cake", thread_id="t")
         assert model.asked.wait(60)
     assert not model.answer.is_set()
     model.answer.set()
@@ -174,8 +174,7 @@ def test_a_model_without_an_answer_is_told_by_flush_and_by_searches(
         fill(ledger)
         with pytest.raises(EmbeddingError, match=r"no answer from words in 0\.1 s"):
             ledger.flush()
-        for _ in range(20):
-            ledger.search("cake", thread_id="t")
+        ledger.with_memory(embedding_delay=0.01)
         told = "searched without vectors: words did not answer lately"
         _until(lambda: told in ledger.search("cake", thread_id="t").gate.reasons[-1])
         model.answer.set()

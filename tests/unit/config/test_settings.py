@@ -110,6 +110,28 @@ def test_settings_of_compaction_are_options(monkeypatch: pytest.MonkeyPatch) -> 
     assert load_settings().compaction["summary_timeout"] == 7.5
 
 
+def test_settings_of_memory_are_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().memory == {}
+    monkeypatch.setenv("LANGLEDGER_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nowhere")
+    monkeypatch.setenv("LANGLEDGER_EMBEDDING_BATCH", "7")
+    monkeypatch.setenv("LANGLEDGER_EMBEDDING_DELAY", "0.5")
+    monkeypatch.setenv("LANGLEDGER_MEMORY_TIMEOUT", "none")
+    worker = Ledger.from_settings().for_tenant("other").recalling.worker
+    assert (worker.items, worker.seconds, worker.tagger) == (7, 0.5, None)
+    for name, value, said in (
+        ("EMBEDDING_BATCH", "0", "greater than or equal to 1"),
+        ("EMBEDDING_DELAY", "0", "greater than 0"),
+        ("MEMORY_TIMEOUT", "0", "give a number of seconds"),
+    ):
+        monkeypatch.setenv(PREFIX + name, value)
+        with pytest.raises(ConfigurationError, match=f"{name}: .*{said}"):
+            load_settings()
+        monkeypatch.delenv(PREFIX + name)
+    monkeypatch.setenv("LANGLEDGER_TAG_MODEL", "nobody:makes-this")
+    with pytest.raises(ConfigurationError, match="tag_model 'nobody:makes-this' cannot be used"):
+        Ledger.from_settings()
+
+
 def test_a_ledger_of_the_settings_compacts_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGLEDGER_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nowhere")
     monkeypatch.setenv("LANGLEDGER_TRIGGER", '["turns", 20]')

@@ -12,9 +12,9 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from langledger.checkpoint.cache import Cache
 from langledger.operations import Operation
-from langledger.recall import engine, worker
+from langledger.recall import known, worker
 from langledger.recall.embeddings import Embedder
-from langledger.recall.engine import _Sizes
+from langledger.recall.known import _Sizes
 from langledger.recall.worker import Worker
 from langledger.state.extract import keeper
 from langledger.state.extract.keeper import Keeper
@@ -100,7 +100,7 @@ def test_a_job_that_hangs_does_not_keep_from_closing_and_working_again(
 def test_sizes_of_spaces_searched_longest_ago_are_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engine, "_SIZES", 10)
+    monkeypatch.setattr(known, "_SIZES", 10)
     sizes = _Sizes()
     for number in range(50):
         sizes[number] = 1.0
