@@ -55,7 +55,7 @@ def main() -> None:
             thread_id = f"{user_id}-{month}"
             config = {"configurable": {"thread_id": thread_id, "user_id": user_id}}
             result = agent.invoke({"messages": [{"role": "user", "content": said}]}, config)
-        found = next(m.text for m in result["messages"] if m.type == "tool")
+        found = next((m.text for m in result["messages"] if m.type == "tool"), "")
         print("found in an earlier conversation:", "8.03" in found)
         print("answer:", result["messages"][-1].text)
         for fact in ledger.facts(user_id):

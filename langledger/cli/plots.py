@@ -45,10 +45,15 @@ def draw_timeline(shown: Timeline, file: Path, *, title: str) -> None:
     """Draw how full the window was at each call, by part, with trigger, window and compactions.
 
     Raises:
-        ConfigurationError: The model was not called yet.
+        ConfigurationError: The model was not called yet, or nobody counted the sizes.
     """
     if not shown.seqs:
         raise ConfigurationError("--plot: there is nothing to draw, the model was not called yet")
+    if not any(shown.sizes):
+        raise ConfigurationError(
+            "--plot: there is nothing to draw: the sizes of these messages were not counted when "
+            "they were recorded, and no provider reported them"
+        )
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from langchain_core.messages import AIMessage
+from langchain_core.messages.ai import UsageMetadata
 
 from langledger.compaction.records import CompactionReport
 from langledger.database.queries import load_queries
@@ -117,7 +118,7 @@ class _Base:
     results: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Usage:
     """What providers reported of the calls shown.
 
@@ -126,12 +127,14 @@ class Usage:
         input: Tokens that were sent, of each.
         output: Tokens of the answer.
         cached: Those of the input that came from a cache.
+        of_host: They are of views that a host made, as its log tells, and not the ledger.
     """
 
     seqs: list[int]
     input: list[int]
     output: list[int]
     cached: list[int]
+    of_host: bool = False
 
 
 class _Event(NamedTuple):
@@ -226,6 +229,9 @@ def _believe(made: Timeline, reported: Usage) -> None:
     took it out again.
     """
     told = dict(zip(reported.seqs, reported.input, strict=True))
+    if reported.of_host:
+        _follow(made, told)
+        return
     ends = {one["end"] for one in made.compactions}
     more, grown = 0, list[int]()
     for seq, size in zip(made.seqs, made.sizes, strict=True):
@@ -243,6 +249,19 @@ def _believe(made: Timeline, reported: Usage) -> None:
     made.kept = [
         max(kept + min(more, 0), 0) for kept, more in zip(made.kept, more_than_counted, strict=True)
     ]
+
+
+def _follow(made: Timeline, told: Mapping[int, int]) -> None:
+    """Make each call as large as a host's log tells; its own compactions are seen in nothing else.
+
+    What the host sent beyond the entries is added; of what it left out, nobody knows which it was.
+    """
+    share = 1.0
+    for place, (seq, size) in enumerate(zip(made.seqs, made.sizes, strict=True)):
+        share = told[int(seq)] / size if size and int(seq) in told else share
+        made.beyond[place] += max(int(size * (share - 1)), 0)
+        made.said[place] = int(made.said[place] * min(share, 1))
+        made.results[place] = int(made.results[place] * min(share, 1))
 
 
 def _first_base(
@@ -293,13 +312,41 @@ def usage(location: Location, seqs: Iterable[int]) -> Operation[Usage]:
     found = Usage(seqs=[], input=[], output=[], cached=[])
     for entry in (yield from load(location, seqs)):
         message = entry.message
-        told = message.usage_metadata if isinstance(message, AIMessage) else None
+        if not isinstance(message, AIMessage):
+            continue
+        told = message.usage_metadata or _of_host(message)
         if told and told["input_tokens"] > 0:
             found.seqs.append(entry.entry_id)
             found.input.append(told["input_tokens"])
             found.output.append(told["output_tokens"])
             found.cached.append(told.get("input_token_details", {}).get("cache_read", 0))
+            found.of_host |= message.usage_metadata is None
     return found
+
+
+def _of_host(message: AIMessage) -> UsageMetadata | None:
+    """Return what a coding agent's log tells of a call, as Claude Code or as pi names it."""
+    told = message.response_metadata.get("recorded_usage")
+    if not isinstance(told, dict):
+        return None
+    known = cast("dict[str, Any]", told)
+
+    def tokens(*names: str) -> int:
+        counts = (known.get(name) for name in names)
+        return next((count for count in counts if isinstance(count, int)), 0)
+
+    read = tokens("cache_read_input_tokens", "cacheRead")
+    written = tokens("cache_creation_input_tokens", "cacheWrite")
+    sent, answered = (
+        tokens("input_tokens", "input") + read + written,
+        tokens("output_tokens", "output"),
+    )
+    return UsageMetadata(
+        input_tokens=sent,
+        output_tokens=answered,
+        total_tokens=sent + answered,
+        input_token_details={"cache_read": read},
+    )
 
 
 def cost_of(shown: Timeline, reported: Usage, price: Price | None) -> dict[str, Any]:

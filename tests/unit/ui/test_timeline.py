@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+from langchain_core.messages import AIMessage
+
 from langledger.compaction.records import CompactionReport
 from langledger.ui import timeline
 from langledger.ui.timeline import Price, Timeline, Usage, cost_of
@@ -68,6 +71,31 @@ def test_a_report_of_another_view_changes_nothing() -> None:
         made := filled(), Usage(seqs=[6, 8], input=[100, 1100], output=[1, 1], cached=[0, 0])
     )
     assert made.sizes == filled().sizes
+
+
+def test_a_log_of_a_host_tells_of_compactions_that_are_seen_in_nothing_else() -> None:
+    made = Timeline()
+    turns = [turn(2, 100, 50, 1), turn(4, 800, 700, 2), turn(6, 900, 750, 3)]
+    timeline._fill(made, turns, [], {})
+    told = Usage(seqs=[2, 4], input=[150, 200], output=[1, 1], cached=[0, 0], of_host=True)
+    timeline._believe(made, told)
+    assert made.sizes == [150, 200, 224]  # the last as the report before has it: a quarter
+    assert made.beyond == [50, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"input_tokens": 3, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 7,
+         "output_tokens": 5},
+        {"input": 10, "cacheRead": 90, "cacheWrite": 0, "output": 5},
+    ],
+)  # fmt: skip
+def test_a_host_names_its_tokens_as_its_provider_does(told: dict) -> None:
+    found = timeline._of_host(AIMessage("x", response_metadata={"recorded_usage": told}))
+    assert found is not None
+    assert (found["input_tokens"], found["output_tokens"]) == (100, 5)
+    assert found["input_token_details"] == {"cache_read": 90}
 
 
 def test_what_nobody_counted_is_not_zero() -> None:
