@@ -6,31 +6,20 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from langledger.arguments import check_text, check_whole
-from langledger.errors import ConfigurationError
-from langledger.operations import Operation, Row, fetch
+from langledger.arguments import check_whole
+from langledger.operations import Operation
 from langledger.recall import CrossEncoder
-from langledger.recall.build import text_of
+from langledger.repository.definitions import Definitions, definitions
 from langledger.repository.graph import Node
 from langledger.repository.hits import CodeFound, CodeHit
 from langledger.repository.map import repository_map
-from langledger.repository.mentions import exact_symbols
 from langledger.repository.packing import Pack, Related, pack
 from langledger.repository.related import related_to
-from langledger.repository.search import (
-    CodeRequest,
-    Keys,
-    Known,
-    queries,
-    search_code,
-    symbols_named,
-    text_around,
-)
+from langledger.repository.search import CodeRequest, Keys, Known, search_code
 
 __all__ = ["Finder"]
 
 _PACKED_FROM = 120  # hits
-_SHOWN = 5  # definitions of one name
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,11 +28,13 @@ class Finder:
 
     Attributes:
         keys: Of the worktree.
+        root: The worktree's folder; whole paths below it are read as the repository's own.
         encoder: A cross-encoder that has a second look at the best 20 hits.
         recent_files: How many of the files read last are named in a context; 0: none.
     """
 
     keys: Keys
+    root: str = ""
     encoder: CrossEncoder | None = None
     recent_files: int = 5
     _known: Known = field(default_factory=Known)
@@ -76,7 +67,12 @@ class Finder:
     ) -> Operation[CodeFound]:
         """Answer a question; see :class:`~langledger.repository.search.CodeRequest`."""
         request = CodeRequest(
-            query=query, k=k, tests=tests, recent=[*files, *self.recent], explain=explain
+            query=query,
+            k=k,
+            tests=tests,
+            recent=[*files, *self.recent],
+            root=self.root,
+            explain=explain,
         )
         return (yield from search_code(self.keys, request, known=self._known, encoder=self.encoder))
 
@@ -109,37 +105,8 @@ class Finder:
         """Return the definitions that the repository mentions most."""
         return (yield from repository_map(self.keys, budget=budget))
 
-    def symbol(self, name: str) -> Operation[list[tuple[Row, str]]]:
-        """Return the definitions that a name means, five at most, each with its whole text.
-
-        Args:
-            name: ``Class.method``, ``function``; or ``path:line`` for what stands there.
-        """
-        check_text("symbol", name)
-        place, _, line = name.rpartition(":")
-        if place and line.isdigit():
-            return (yield from self._at(place, int(line)))
-        parts = name.replace("::", ".").replace("#", ".")
-        rows = yield from symbols_named(self.keys, [parts.rpartition(".")[2]])
-        exact = sorted(exact_symbols(parts, rows), key=lambda row: (row["is_test"], row["path"]))
-        shown = exact[:_SHOWN]
-        texts = yield from self._texts(shown)
-        self.hold([row["path"] for row in reversed(shown)])
-        return list(zip(shown, texts, strict=True))
-
-    def _at(self, path: str, line: int) -> Operation[list[tuple[Row, str]]]:
-        rows = yield from fetch(queries["paths"], **self.keys, names=[path], endings=[])
-        if not rows:
-            raise ConfigurationError(f"there is no file {path!r} in the index")
-        row, text = yield from text_around(self.keys, rows[0]["blob"], line)
-        self.hold([path])
-        return [({**row, "path": path}, text)]
-
-    def _texts(self, rows: Sequence[Row]) -> Operation[list[str]]:
-        blobs = list({row["blob"] for row in rows})
-        bodies = yield from fetch(queries["texts"], **self.keys, blobs=blobs)
-        whole = {row["blob"]: text_of(row["body"]).splitlines() for row in bodies}
-        return [
-            "\n".join(whole.get(row["blob"], [])[row["start_line"] - 1 : row["end_line"]])
-            for row in rows
-        ]
+    def symbol(self, name: str) -> Operation[Definitions]:
+        """Return what a name or a place means; see :func:`.definitions.definitions`."""
+        found = yield from definitions(self.keys, name, root=self.root)
+        self.hold([row["path"] for row, _ in reversed(found.found)])
+        return found

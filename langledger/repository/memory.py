@@ -114,7 +114,9 @@ class RepositoryMemory(Searching):
             "repository": hash_of(self._name),
             "worktree": hash_of(self._name, str(place.root)),
         }
-        self._finder = Finder(keys=self._keys, encoder=reranker, recent_files=recent_files)
+        self._finder = Finder(
+            keys=self._keys, root=str(place.root), encoder=reranker, recent_files=recent_files
+        )
 
     @property
     def root(self) -> Path:

@@ -10,9 +10,19 @@ from uuid import UUID
 from langledger.operations import Row
 from langledger.repository.query import CodeQuery, Place
 
-__all__ = ["Named", "endings", "last_names", "named_by"]
+__all__ = [
+    "Named",
+    "agreeing",
+    "endings",
+    "exact_file",
+    "exact_symbols",
+    "named_by",
+    "names_of",
+    "places_of",
+]
 
 _FRAME, _PATH, _SYMBOL = 0.4, 0.3, 0.3
+_INSTALLED = ("site-packages", "dist-packages")
 _DEFINED = 10  # times; a name with more definitions names none of them
 
 
@@ -31,17 +41,22 @@ class Named:
     lines: tuple[int, int] | None = None
 
 
-def endings(query: CodeQuery) -> tuple[list[str], list[str]]:
+def places_of(query: CodeQuery) -> list[Place]:
+    """Return all the places that a question names."""
+    return [*([query.edit] if query.edit else []), *query.frames, *query.paths]
+
+
+def endings(places: Sequence[Place]) -> tuple[list[str], list[str]]:
     """Return the paths that may be meant, and patterns of ``LIKE`` that longer ones end with."""
-    places = _places(query)
-    paths = [path for place in places for path in _suffixes(place.path)]
-    return list(dict.fromkeys(paths)), [f"%/{_escaped(place.path.strip('/'))}" for place in places]
+    meant = [_suffixes(place.path) for place in places]
+    paths = dict.fromkeys(path for suffixes in meant for path in suffixes)
+    ends = dict.fromkeys(suffixes[-1] for suffixes in meant)
+    return list(paths), [f"%/{_escaped(end)}" for end in ends]
 
 
-def last_names(query: CodeQuery) -> list[str]:
-    """Return the names by which the symbols of a question may be defined."""
-    symbols = [symbol.rpartition(".")[2] for symbol in query.symbols]
-    return list(dict.fromkeys([*symbols, *(f.symbol for f in query.frames if f.symbol)]))
+def names_of(query: CodeQuery) -> list[str]:
+    """Return what a question calls the symbols that it names, and those of its frames."""
+    return list(dict.fromkeys([*query.symbols, *(f.symbol for f in query.frames if f.symbol)]))
 
 
 def named_by(query: CodeQuery, files: Sequence[Row], symbols: Sequence[Row]) -> list[Named]:
@@ -61,8 +76,9 @@ def named_by(query: CodeQuery, files: Sequence[Row], symbols: Sequence[Row]) -> 
     defined = [row for row in symbols if query.tests or not row["is_test"]]
     for symbol in query.symbols:
         rows = exact_symbols(symbol, defined)
-        if 0 < len(rows) <= _DEFINED:
-            share = _SYMBOL / len(rows)
+        different = len({(row["path"], row["qualified"]) for row in rows})
+        if 0 < different <= _DEFINED:
+            share = _SYMBOL / different
             found += [Named(r["path"], r["blob"], share, _head(r)) for r in rows]
     return found
 
@@ -70,16 +86,17 @@ def named_by(query: CodeQuery, files: Sequence[Row], symbols: Sequence[Row]) -> 
 def exact_file(path: str, files: Iterable[Row]) -> Row | None:
     """Return the one file that a path names; None where it is none or could be several.
 
-    A path may begin above the repository, or in the middle of it. Less than a folder and a name is
-    enough only where nothing more was written.
+    A path may begin above the repository, in the middle of it, or in the folder that a package is
+    installed from. Less than a folder and a name is enough only where nothing more was written.
     """
     by_path = {row["path"]: row for row in files}
-    suffixes = _suffixes(path)
-    for suffix in suffixes:
-        if suffix in by_path and ("/" in suffix or len(suffixes) == 1):
+    for suffix in _suffixes(path):
+        if suffix in by_path:
             return by_path[suffix]
-    longer = [row for name, row in by_path.items() if name.endswith(f"/{suffixes[0]}")]
-    return longer[0] if len(longer) == 1 else None
+        longer = [row for name, row in by_path.items() if name.endswith(f"/{suffix}")]
+        if longer:
+            return longer[0] if len(longer) == 1 else None
+    return None
 
 
 def exact_symbols(symbol: str, rows: Iterable[Row]) -> list[Row]:
@@ -87,11 +104,22 @@ def exact_symbols(symbol: str, rows: Iterable[Row]) -> list[Row]:
     parts = symbol.split(".")
     by_length: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
-        agreeing = _agreeing(parts, row["qualified"].split("."))
-        if agreeing:
-            by_length[agreeing].append(row)
+        same = agreeing(parts, row["qualified"].split("."))
+        if same:
+            by_length[same].append(row)
     best = by_length[max(by_length)] if by_length else []
-    return list({(row["path"], row["qualified"]): row for row in best}.values())
+    # A file may define a name more than once: a property's getter and setter, overloads.
+    return list({(row["path"], row["symbol"]): row for row in best}.values())
+
+
+def agreeing(wanted: Sequence[str], defined: Sequence[str]) -> int:
+    """Return how many of the last parts of two dotted names are the same."""
+    count = 0
+    for one, other in zip(reversed(wanted), reversed(defined), strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
 
 
 def _at(place: Place, file: Row | None, share: float, symbols: Iterable[Row]) -> list[Named]:
@@ -113,22 +141,13 @@ def _head(row: Mapping[str, int]) -> tuple[int, int]:
     return row["start_line"], row["start_line"]
 
 
-def _agreeing(wanted: Sequence[str], defined: Sequence[str]) -> int:
-    count = 0
-    for one, other in zip(reversed(wanted), reversed(defined), strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
-
-
-def _places(query: CodeQuery) -> list[Place]:
-    return [*([query.edit] if query.edit else []), *query.frames, *query.paths]
-
-
 def _suffixes(path: str) -> list[str]:
-    parts = [part for part in path.split("/") if part]
-    return ["/".join(parts[at:]) for at in range(len(parts))] or [path]
+    """Return what a path may be called in the repository, longest first."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    for at, part in enumerate(parts):
+        if part in _INSTALLED:  # what follows is the package, whole
+            return ["/".join(parts[at + 1 :])] if parts[at + 1 :] else [path]
+    return ["/".join(parts[at:]) for at in range(max(len(parts) - 1, 1))] or [path]
 
 
 def _escaped(path: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-__all__ = ["CodeQuery", "Place", "read_query"]
+__all__ = ["CodeQuery", "Place", "place_of", "read_query"]
 
 _READ = 20_000  # characters
 _MOST = 40  # mentions of a kind
@@ -37,10 +37,11 @@ _FRAMES = (
     # Rust: panicked at src/main.rs:4:5, at ./src/lib.rs:4:5, --> src/main.rs:4:5
     re.compile(r"(?:\bat |--> )'?(?P<path>[^\s':,]+\.rs):(?P<line>\d+)(?::\d+)?"),
 )
-_ONLY_PLACE = re.compile(r"\s*(?P<path>[^\s:]{1,500}):(?P<line>\d{1,9})(?::\d+)?\s*")
+_ONLY_PLACE = re.compile(r"\s*(?P<path>[^\s:]{1,500}):(?P<line>\d+)(?::\d+)?\s*")
 _RUN = re.compile(r"[^\s\"'`()<>,;|=*\[\]{}]+")  # what may hold a path
 _LONGEST_PATH = 300  # characters
-_PATH = re.compile(rf"/?(?P<path>[\w.@+/\\-]*{_EXTENSION})(?::(?P<line>\d{{1,9}}))?(?::.*)?")
+_DIGITS = 9  # of a line's number; no file has more lines, and PostgreSQL takes no more of them
+_PATH = re.compile(rf"/?(?P<path>[\w.@+/\\-]*{_EXTENSION})(?::(?P<line>\d+))?(?::.*)?")
 _NAME = r"[A-Za-z_$][\w$]*"
 _QUOTED = re.compile(rf"(?<!`)`{{1,3}}({_NAME}(?:(?:\.|::|#){_NAME})*)(?:\([^`\n]{{0,200}}\))?`")
 _CALLED = re.compile(rf"(?<![\w.:$])({_NAME}(?:(?:\.|::){_NAME})*)\(")
@@ -93,13 +94,17 @@ class CodeQuery:
     tests: bool = False
 
 
-def read_query(query: str) -> CodeQuery:
-    """Read a question: words, an error trace, or the place of the current edit (``path:line``)."""
-    text = query[:_READ]
-    only = _ONLY_PLACE.fullmatch(text)
-    if only is not None:
-        place = Place(_slashed(only["path"]), int(only["line"]))
-        return CodeQuery(text=text, title="", edit=place)
+def read_query(query: str, *, root: str = "") -> CodeQuery:
+    """Read a question: words, an error trace, or the place of the current edit (``path:line``).
+
+    Args:
+        query: As it was given.
+        root: A folder, below which whole paths are the repository's own.
+    """
+    text = _readable(query[:_READ], root)
+    edit = place_of(text)
+    if edit is not None:
+        return CodeQuery(text=text, title="", edit=edit)
     frames = _frames(text)
     known = {place.path for place in frames}
     return CodeQuery(
@@ -110,6 +115,22 @@ def read_query(query: str) -> CodeQuery:
         symbols=_symbols(text),
         tests=len(text) <= _LONGEST_ASKED and _ABOUT_TESTS.search(text) is not None,
     )
+
+
+def place_of(text: str, *, root: str = "") -> Place | None:
+    """Return the place that a text is, ``path:line`` or ``path:line:column``; else None."""
+    only = _ONLY_PLACE.fullmatch(_readable(text, root))
+    return Place(_slashed(only["path"]), _line(only["line"])) if only is not None else None
+
+
+def _readable(text: str, root: str) -> str:
+    """Return a text without what PostgreSQL cannot take, and without the root before paths."""
+    text = text.replace("\x00", " ").encode("utf-8", "replace").decode()
+    return text.replace(f"{root.rstrip('/')}/", "") if root.strip("/") else text
+
+
+def _line(digits: str) -> int:
+    return int(digits[:_DIGITS])
 
 
 def _frames(text: str) -> tuple[Place, ...]:
@@ -129,13 +150,13 @@ def _frame(match: re.Match[str]) -> Place:
         path = "/".join([*package.rstrip(".").split(".")[:-1], path])
     symbol = groups.get("symbol")
     name = symbol.rpartition(".")[2] if symbol else None
-    return Place(path, int(groups["line"]), name if name and re.fullmatch(_NAME, name) else None)
+    return Place(path, _line(groups["line"]), name if name and re.fullmatch(_NAME, name) else None)
 
 
 def _places(text: str) -> Iterator[Place]:
     for run in _RUN.finditer(text):
         if len(run[0]) <= _LONGEST_PATH and (match := _PATH.fullmatch(run[0].rstrip(".:!?"))):
-            yield Place(_slashed(match["path"]), int(match["line"]) if match["line"] else None)
+            yield Place(_slashed(match["path"]), _line(match["line"]) if match["line"] else None)
 
 
 def _named(places: Iterable[Place]) -> tuple[Place, ...]:

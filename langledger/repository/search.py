@@ -19,7 +19,14 @@ from langledger.recall import CrossEncoder
 from langledger.recall.build import quoted, text_of
 from langledger.repository.answers import RERANKED, hit_of, reasons_of, reranked
 from langledger.repository.hits import CodeFound, CodeHit
-from langledger.repository.mentions import Named, endings, exact_file, last_names, named_by
+from langledger.repository.mentions import (
+    Named,
+    endings,
+    exact_file,
+    named_by,
+    names_of,
+    places_of,
+)
 from langledger.repository.query import CodeQuery, Place, read_query
 from langledger.repository.ranking import (
     PROSE,
@@ -63,6 +70,7 @@ class CodeRequest:
         tests: Rank tests like the rest (True) or leave them out (False); None: after the rest,
             unless the question asks for them.
         recent: Files that are being worked on; they are raised a little.
+        root: Of the worktree; whole paths below it are the repository's.
         explain: Give each hit its reasons.
     """
 
@@ -70,6 +78,7 @@ class CodeRequest:
     k: int = 20
     tests: bool | None = None
     recent: Sequence[str] = ()
+    root: str = ""
     explain: bool = False
 
 
@@ -119,7 +128,7 @@ def search_code(
     started = time.perf_counter()
     _check(request)
     extent = yield from _extent(keys, known)
-    query = read_query(request.query)
+    query = read_query(request.query, root=request.root)
     if request.tests is not None:
         query = replace(query, tests=request.tests)
     if query.edit is not None:
@@ -172,7 +181,7 @@ def _extent(keys: Keys, known: Known) -> Operation[Extent]:
 
 def _of_edit(keys: Keys, query: CodeQuery, place: Place) -> Operation[CodeQuery]:
     """Return the question that a place stands for: what the definition around it speaks of."""
-    names, patterns = endings(query)
+    names, patterns = endings([place])
     rows = yield from fetch(queries["paths"], **keys, names=names, endings=patterns)
     file = exact_file(place.path, rows)
     if file is None:
@@ -192,10 +201,17 @@ def text_around(keys: Keys, blob: UUID, line: int) -> Operation[tuple[Row, str]]
 
 
 def symbols_named(keys: Keys, names: Sequence[str]) -> Operation[list[Row]]:
-    """Return the definitions of these names (last parts), each with its path."""
-    if not names:
-        return []
-    return (yield from fetch(queries["symbols"], **keys, names=list(names), most=_DEFINITIONS))
+    """Return the definitions that dotted names may mean, each with its path."""
+    return (yield from fetch(queries["symbols"], **_named_so(keys, names)))
+
+
+def _named_so(keys: Keys, names: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of ``symbols``: last names, and the qualified names that go first."""
+    last = dict.fromkeys([*names, *(name.rpartition(".")[2] for name in names)])
+    whole = dict.fromkeys(
+        name.split(".", at)[-1] for name in names for at in range(name.count("."))
+    )
+    return {**keys, "names": list(last), "whole": list(whole), "most": _DEFINITIONS}
 
 
 def _resolved(
@@ -205,13 +221,12 @@ def _resolved(
     asked = asked_terms(query)
     likely = chosen_terms(asked, extent, _RARE)
     rare = [term for term in likely if term not in extent.common]
-    names, patterns = endings(query)
+    names, patterns = endings(places_of(query))
     paths = Query(queries["paths"], {**keys, "names": names, "endings": patterns})
-    defined = {**keys, "names": last_names(query), "most": _DEFINITIONS}
     there, files, symbols = yield from fetch_all(
         Query(queries["present"], {**keys, "rare": [quoted(term) for term in rare]}),
         paths,
-        Query(queries["symbols"], defined),
+        Query(queries["symbols"], _named_so(keys, names_of(query))),
     )
     absent = {*rare} - {rare[row["place"] - 1] for row in there}
     search = _Search(

@@ -51,6 +51,7 @@ WHERE f.tenant = %(tenant)s AND f.repository = %(repository)s AND f.worktree = %
 ORDER BY f.path
 
 -- name: symbols
+-- Definitions of these names, of one with hundreds those first that are called so as a whole.
 SELECT n.name, s.qualified, s.kind, s.blob, s.symbol, s.signature, s.start_line, s.end_line,
        s.path, s.is_test
 FROM unnest(%(names)s::text[]) AS n (name)
@@ -62,7 +63,7 @@ CROSS JOIN LATERAL (
      AND f.worktree = %(worktree)s
     WHERE s.tenant = %(tenant)s AND s.repository = %(repository)s AND s.name = n.name
       AND s.symbol > 0
-    ORDER BY f.path, s.symbol LIMIT %(most)s) AS s
+    ORDER BY s.qualified = ANY(%(whole)s::text[]) DESC, f.path, s.symbol LIMIT %(most)s) AS s
 
 -- name: candidates
 -- Chunks that hold a term, or are named; bit sets say which terms.
@@ -110,7 +111,7 @@ JOIN {schema}.repository_symbol s
 -- name: around
 -- The innermost definition around a line, with its file's text.
 SELECT s.symbol, s.kind, s.qualified, s.signature, s.start_byte, s.end_byte, s.start_line, s.end_line,
-       b.body
+       b.lines, b.body
 FROM {schema}.repository_symbol s
 JOIN {schema}.repository_blob b
   ON b.tenant = s.tenant AND b.repository = s.repository AND b.blob = s.blob

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 from langchain_core.tools import BaseTool, StructuredTool
 
-from langledger.errors import ConfigurationError, RepositoryError
+from langledger.errors import LangLedgerError
 from langledger.operations import Executor, Operation, Row, arun, run
+from langledger.repository.definitions import Definitions
 from langledger.repository.finder import Finder
 from langledger.repository.packing import Related
 from langledger.tokens import truncate_text
@@ -18,6 +19,7 @@ __all__ = ["READ_DESCRIPTION", "RELATED_DESCRIPTION", "SEARCH_DESCRIPTION", "cod
 
 _BUDGET = 3200
 _LONGEST = 4000  # tokens of one definition
+_PLACES = 20  # of definitions that are not shown
 _Answer: TypeAlias = Callable[..., Operation[str]]
 
 SEARCH_DESCRIPTION = (
@@ -49,15 +51,17 @@ def code_tools(finder: Finder, executor: Executor) -> list[BaseTool]:
 
     def read_symbol(symbol: str) -> Operation[str]:
         found = yield from finder.symbol(symbol)
-        return "\n\n".join(_shown(row, text) for row, text in found) or _unknown(symbol)
+        texts = [_shown(row, text) for row, text in found.found]
+        return "\n\n".join([*_remark(symbol, found), *texts, *_others(found)])
 
     def related_code(symbol: str, hops: int = 1) -> Operation[str]:
         found = yield from finder.symbol(symbol)
-        if not found:
-            return _unknown(symbol)
-        seeds = [(row["path"], row["symbol"]) for row, _ in found]
+        if not found.found:
+            return "".join(_remark(symbol, found))
+        seeds = [(row["path"], row["symbol"]) for row, _ in found.found]
         near = yield from finder.around(seeds, hops=hops)
-        return "\n".join(map(_line, near)) or "Nothing is known to refer to it, nor it to anything."
+        nothing = ["Nothing is known to refer to it, nor it to anything."]
+        return "\n".join([*_remark(symbol, found), *(map(_line, near) if near else nothing)])
 
     return [
         _tool(search_code, SEARCH_DESCRIPTION, executor),
@@ -82,15 +86,26 @@ def _tool(answer: _Answer, description: str, executor: Executor) -> BaseTool:
     )
 
 
-def _unknown(symbol: str) -> str:
-    return f"There is no definition {symbol!r}; search_code finds what is similar."
+def _remark(symbol: str, found: Definitions) -> list[str]:
+    if not found.found:
+        return [f"There is no definition {symbol!r}; search_code finds what is similar."]
+    return [] if found.exact else [f"There is no {symbol}; of that last name there are:"]
+
+
+def _others(found: Definitions) -> list[str]:
+    """Return a line of places of the definitions that are not shown."""
+    places = [f"{row['path']}:{row['start_line']}" for row in found.others[:_PLACES]]
+    if not places:
+        return []
+    more = len(found.others) - len(places)
+    return [f"Also: {', '.join(places)}{f' and {more} more' if more else ''}"]
 
 
 def _answered(answer: Operation[str]) -> Operation[str]:
-    """Return an answer; what the agent called wrongly is told to it, so that it can do better."""
+    """Return an answer; what goes wrong is told to the agent, whose run goes on."""
     try:
         return (yield from answer)
-    except (ConfigurationError, RepositoryError) as error:
+    except LangLedgerError as error:
         return f"Not done: {error}"
 
 

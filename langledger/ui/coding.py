@@ -36,7 +36,7 @@ class CodeFile:
     def lines_of(self, number: int) -> str:
         """Return the lines of a definition."""
         row = self.definitions[number]
-        return "\n".join(self.text.splitlines()[row["start_line"] - 1 : row["end_line"]])
+        return "\n".join(self.text.split("\n")[row["start_line"] - 1 : row["end_line"]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

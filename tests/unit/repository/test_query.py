@@ -46,6 +46,21 @@ def test_frames_of_a_trace_are_read_innermost_first(language: str) -> None:
     assert list(read_query(text).frames) == frames
 
 
+def test_a_number_that_no_file_reaches_is_a_line_all_the_same() -> None:
+    nines = "9" * 5000
+    frame = Place("ok.py", 999_999_999, "fine")
+    assert read_query(f'File "ok.py", line {nines}, in fine').frames == (frame,)
+    assert read_query(f"at fine (ok.js:{nines}:1)").frames == (Place("ok.js", 999_999_999, "fine"),)
+    assert read_query(f"see ok.py:{nines[:99]}").paths == (Place("ok.py", 999_999_999),)
+    assert read_query(f"ok.py:{nines}").edit == Place("ok.py", 999_999_999)
+    assert read_query("ok.py:²").edit is None
+
+
+def test_a_whole_path_below_the_root_is_the_repository_s_own() -> None:
+    assert read_query("/srv/shop/a.py:3", root="/srv/shop").edit == Place("a.py", 3)
+    assert read_query("/srv/shop/a.py:3", root="/").edit == Place("/srv/shop/a.py", 3)
+
+
 def test_nothing_but_a_place_is_the_current_edit() -> None:
     assert read_query(" src/auth/login.py:42\n").edit == Place("src/auth/login.py", 42)
     assert read_query("look at src/auth/login.py:42").edit is None
@@ -90,11 +105,21 @@ def test_a_path_counts_where_it_can_be_one_file_only() -> None:
     assert exact_file("/elsewhere/setup.cfg", files) is None
 
 
-def definition(qualified: str, path: str = "a.py") -> dict[str, object]:
+def test_a_path_of_an_installed_package_is_the_one_file_that_ends_so() -> None:
+    files = [file("src/flask/app.py"), file("src/flask/core/app.py"), file("tests/app.py")]
+    installed = "/usr/lib/python3/dist-packages"
+    assert exact_file(f"{installed}/flask/app.py", files) == files[0]
+    assert exact_file("/build/flask/app.py", files) == files[0]
+    assert exact_file(f"{installed}/other/core/app.py", files) is None  # another package's
+    files.append(file("lib/flask/app.py"))
+    assert exact_file(f"{installed}/flask/app.py", files) is None
+
+
+def definition(qualified: str, path: str = "a.py", number: int = 1) -> dict[str, object]:
     name = qualified.rpartition(".")[2]
     return {
         "name": name, "qualified": qualified, "path": path, "blob": path, "is_test": False,
-        "start_line": 3, "end_line": 9,
+        "symbol": number, "start_line": 3, "end_line": 9,
     }  # fmt: skip
 
 
@@ -110,3 +135,9 @@ def test_a_name_with_many_definitions_names_none() -> None:
     query = read_query("what does `get` do")
     assert {named.share for named in named_by(query, [], few)} == {0.3 / 4}
     assert named_by(query, [], many) == []
+
+
+def test_all_definitions_of_a_name_in_a_file_are_meant() -> None:
+    twins = [definition("Store.size", number=2), definition("Store.size", number=3)]
+    assert exact_symbols("Store.size", twins) == twins
+    assert [named.share for named in named_by(read_query("Store.size"), [], twins)] == [0.3, 0.3]
