@@ -177,6 +177,8 @@ def _requests_before(messages: Sequence[BaseMessage], end: int) -> range:
 def _with_brought(
     messages: Sequence[BaseMessage], entry_ids: Sequence[int], brought: Mapping[int, BaseMessage]
 ) -> list[BaseMessage]:
+    if not brought:  # nor are there entries, while they wait for the database
+        return list(messages)
     shown: list[BaseMessage] = []
     for seq, message in zip(entry_ids, messages, strict=True):
         if seq in brought:
