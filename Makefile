@@ -6,7 +6,8 @@
 #   make format   lay the code out
 #   make docs     run every example of the documentation
 #   make site     the documentation as a site, in build/site
-#   make bench    what survives a compaction, peers beside us; SESSIONS=folder EXACT=file
+#   make bench    the figures of docs/benchmarks.md, in build/bench; SHARED=folder with sessions and
+#                 data sets, REPOSITORIES=folder, MODEL=provider:model, ONLY="names", QUICK=1
 #
 # The virtual environment is the active one, else .venv; VENV=folder chooses another.
 
@@ -49,17 +50,11 @@ site: $(INSTALLED_DEV)
 	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/mkdocs build --strict
 
-bench: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --editable '.[local,bench]'
-	mkdir -p build/bench
-	$(BIN)/langledger bench continuity $(SESSIONS) --out build/bench/continuity.jsonl \
-		--plot build/bench/continuity.png > build/bench/continuity.md
-	$(BIN)/langledger bench calibrate $(SESSIONS) --out build/bench/calibrate.jsonl \
-		--plot build/bench/calibrate.png > build/bench/calibrate.md
-	$(BIN)/langledger bench constraint --out build/bench/constraint.jsonl > build/bench/constraint.md
-	$(BIN)/langledger bench decoys --out build/bench/decoys.jsonl > build/bench/decoys.md
-	$(if $(EXACT),$(BIN)/langledger bench exact $(EXACT) --out build/bench/exact.jsonl \
-		> build/bench/exact.md)
+bench: $(INSTALLED_DEV)
+	$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python benchmarks/run_all.py $(if $(SHARED),--shared $(SHARED)) \
+		$(if $(REPOSITORIES),--repositories $(REPOSITORIES)) $(if $(MODEL),--model $(MODEL)) \
+		$(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -17,13 +17,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from peers import Ours, peers
+from peers import Writer, sides
 
 from langledger import Ledger
 from langledger.compaction.validity import provider_problems
 from langledger.tokens import count_message
 
 WINDOW = 8_000
+WELL = "The assistant ran the steps the user had asked for; all went well."
 TASK = "Port the billing service to the new API and keep invoice 40417 as it is."
 
 
@@ -82,17 +83,17 @@ def fault_task_lost(make: Callable[..., Any]) -> str:
 
 
 def fault_task_unseen(make: Callable[..., Any]) -> str:
-    side = make(answer="The assistant ran the steps the user had asked for; all went well.")
-    live(side, long_task(60))
-    if not side.model.sent:
+    writer = Writer(answer=WELL)
+    live(make(writer), long_task(60))
+    if not writer.sent:
         return "no model was asked"
-    unseen = sum(TASK not in str(sent) for sent in side.model.sent)
-    return f"not in {unseen} of {len(side.model.sent)} prompts" if unseen else "in every prompt"
+    unseen = sum(TASK not in str(sent) for sent in writer.sent)
+    return f"not in {unseen} of {len(writer.sent)} prompts" if unseen else "in every prompt"
 
 
 def fault_bad_summary(answer: Any) -> Callable[[Callable[..., Any]], str]:
     def fault(make: Callable[..., Any]) -> str:
-        views = live(make(answer=answer), long_task(40))
+        views = live(make(Writer(answer=answer)), long_task(40))
         kept = all("run step 0" in str(view) or TASK in str(view) for view in views)
         bad = isinstance(answer, str) and answer.strip() and answer in str(views[-1])
         if bad:
@@ -145,15 +146,14 @@ def fault_arguments(make: Callable[..., Any]) -> str:
 
 
 def fault_every_turn(make: Callable[..., Any]) -> str:
-    side = make(answer="The assistant ran the steps the user had asked for; all went well.")
-    live(side, [asked("word " * 5_400), *(m for n in range(30) for m in turn(n, times=6))])
-    return f"{len(side.model.sent)} summaries in 30 calls"
+    writer = Writer(answer=WELL)
+    live(make(writer), [asked("word " * 5_400), *(m for n in range(30) for m in turn(n, times=6))])
+    return f"{len(writer.sent)} summaries in 30 calls"
 
 
 def fault_braces(make: Callable[..., Any]) -> str:
-    answer = "The assistant ran the steps the user had asked for."
     try:
-        side = make(answer=answer, summary_prompt='Answer as {"goal": "..."}:')
+        side = make(Writer(answer=WELL), summary_prompt='Answer as {"goal": "..."}:')
         side.view([asked()])
     except TypeError:
         return "no such option"
@@ -201,14 +201,10 @@ def main() -> None:
         Path(folder).chmod(0o711)  # run by root, the embedded server is another user
         data_dir = None if options.database_url else Path(folder) / "data"
         with Ledger.from_conn_string(options.database_url, data_dir=data_dir) as ledger:
-            sides: dict[str, Callable[..., Any]] = {
-                "langledger": lambda **given: Ours(ledger, WINDOW, **given)
-            }
-            for name, kind in peers().items():
-                sides[name] = lambda kind=kind, **given: kind(WINDOW, **given)
-            print(f"| | {' | '.join(sides)} |\n|---|{'---|' * len(sides)}")
+            makers = sides(ledger, WINDOW)
+            print(f"| | {' | '.join(makers)} |\n|---|{'---|' * len(makers)}")
             for name, fault in FAULTS.items():
-                cells = [outcome(fault, make) for make in sides.values()]
+                cells = [outcome(fault, make) for make in makers.values()]
                 print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 

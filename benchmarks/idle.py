@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from peers import peers
+from peers import sides
 
 from langledger import Ledger
 from langledger.compaction.compactor import ModelCall
@@ -84,8 +84,8 @@ def ours(
     return checks[5:], totals[5:]  # the first open the session and the caches
 
 
-def theirs(kind: Any, size: int, calls: int) -> list[float]:
-    side, messages, times = kind(WINDOW), history(size), []
+def theirs(make: Callable[[], Any], size: int, calls: int) -> list[float]:
+    side, messages, times = make(), history(size), []
     for n in range(calls + 2):
         messages.append(HumanMessage(f"Go on {n}.", id=f"go{n}"))
         started = time.thread_time()
@@ -104,19 +104,19 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=200)
     parser.add_argument("--database-url")
     options = parser.parse_args()
-    found = peers()
     print(f"ms, median / 95th percentile of {options.calls} calls")
-    print(f"| messages | check | with recording | check, a tool's turn | {' | '.join(found)} |")
-    print(f"|---|---|---|---|{'---|' * len(found)}")
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o711)  # run by root, the embedded server is another user
         data_dir = None if options.database_url else Path(folder) / "data"
         with Ledger.from_conn_string(options.database_url, data_dir=data_dir) as ledger:
+            found = {k: make for k, make in sides(ledger, WINDOW).items() if k != "langledger"}
+            print(f"| messages | check | with recording | a tool's turn | {' | '.join(found)} |")
+            print(f"|---|---|---|---|{'---|' * len(found)}")
             for size in SIZES:
                 checks, totals = ours(ledger, size, options.calls, asked)
                 turns, _ = ours(ledger, size, options.calls, worked)
                 few = max(options.calls // max(size // 100, 1), 5)
-                cells = [shown(theirs(kind, size, few)) for kind in found.values()]
+                cells = [shown(theirs(make, size, few)) for make in found.values()]
                 cells = [shown(checks), shown(totals), shown(turns), *cells]
                 print(f"| {size:,} | {' | '.join(cells)} |", flush=True)
 

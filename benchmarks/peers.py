@@ -1,43 +1,35 @@
-"""Compaction of langledger and of its peers, each as a host drives it, for the benchmarks here.
-
-Each takes the whole history before a model call and returns what the model would be sent.
-`deepagents` and `langmem` are compared where they are installed; langledger needs neither.
-"""
+"""The sides of ``langledger bench`` with a summary model whose words are given."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from importlib.metadata import version
-from importlib.util import find_spec
-from tempfile import mkdtemp
+from collections.abc import Callable
+from functools import partial
 from typing import Any
-from uuid import uuid4
 
-from langchain.agents.middleware.summarization import SummarizationMiddleware
-from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.runnables.config import set_config_context
-from langgraph.graph.message import add_messages
-from langgraph.runtime import Runtime
 from pydantic import Field
 
 from langledger import Ledger
+from langledger.evaluate.peers import DeepAgents, LangChain, LangMem, installed
+from langledger.evaluate.sides import Ours, Setting
 
 PROVIDER = "bench"
 SUMMARY = (
     "The assistant worked on the task the user had asked for. It read the files, changed some of "
     "them, ran the tests, mended what failed and decided to keep the interface as it was. "
 ) * 6
+PEERS = {"langchain": LangChain, "deepagents": DeepAgents, "langmem": LangMem}
 
 
 class Writer(BaseChatModel):
-    """A model of a given window that writes the same summary each time, numbered."""
+    """A model that gives the same answer each time, else a summary, numbered; it keeps what it is
+    sent."""
 
     model_name: str = "writer"
     answer: Any = None
-    sent: list[Any] = Field(default_factory=list)
+    sent: Any = Field(default_factory=list)
 
     @property
     def _llm_type(self) -> str:
@@ -59,137 +51,22 @@ class Writer(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message.model_copy())])
 
 
-def writer(window: int, answer: Any = None) -> Writer:
-    return Writer(profile={"max_input_tokens": window}, answer=answer, sent=[])
+def sides(ledger: Ledger, window: int) -> dict[str, Callable[..., Any]]:
+    """Return by name what makes each side: ours, and the peers that are installed.
 
+    Each takes a summary model as ``writer`` and options of its own; ours has a model only then.
+    """
 
-class Ours:
-    """langledger's middleware."""
+    def ours(writer: Writer | None = None, **options: Any) -> Ours:
+        setting = Setting(window=window, model=writer or Writer())
+        without = {"model": None} if writer is None else {}
+        return Ours(ledger, setting, searched=False, **without, **options)
 
-    name = "langledger"
+    def peer(kind: Any, writer: Writer | None = None, **options: Any) -> Any:
+        return kind(Setting(window=window, model=writer or Writer()), **options)
 
-    def __init__(self, ledger: Ledger, window: int, answer: Any = None, **options: Any) -> None:
-        self.model = writer(window, answer)
-        self.options = options | ({"model": self.model} if answer is not None else {})
-        self.middleware = ledger.middleware(window=window, **self.options)
-        self.thread = f"peer-{uuid4()}"
-
-    def view(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-        sent: list[BaseMessage] = []
-
-        def handler(request: Any) -> Any:
-            sent.extend([*([request.system_message] if request.system_message else [])])
-            sent.extend(request.messages)
-            return ModelResponse(result=[])
-
-        request = ModelRequest(model=self.model, messages=list(messages), runtime=silent())
-        with set_config_context({"configurable": {"thread_id": self.thread}}) as context:
-            context.run(self.middleware.wrap_model_call, request, handler)
-        return sent
-
-
-class LangChain:
-    """LangChain's SummarizationMiddleware: it rewrites the state."""
-
-    name = "langchain"
-
-    def __init__(self, window: int, answer: Any = None, **options: Any) -> None:
-        self.model = writer(window, answer)
-        self.middleware = SummarizationMiddleware(
-            self.model, **({"trigger": ("fraction", 0.72)} | options)
-        )
-        self.state: list[BaseMessage] = []
-        self.known = 0
-
-    def view(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-        new = [m.model_copy() for m in messages[self.known :]]
-        self.known = len(messages)
-        self.state = add_messages(self.state, new)
-        update = self.middleware.before_model({"messages": self.state}, silent())
-        if update:
-            self.state = add_messages(self.state, update["messages"])
-        return list(self.state)
-
-
-class DeepAgents:
-    """deepagents' middleware: a view over the state, history put into a file."""
-
-    name = "deepagents"
-
-    def __init__(self, window: int, answer: Any = None, **options: Any) -> None:
-        from deepagents.backends import FilesystemBackend
-        from deepagents.middleware.summarization import SummarizationMiddleware as Deep
-
-        self.model = writer(window, answer)
-        backend = FilesystemBackend(root_dir=mkdtemp(), virtual_mode=True)
-        defaults: dict[str, Any] = {"trigger": ("fraction", 0.72), "keep": ("fraction", 0.10)}
-        self.middleware = Deep(self.model, backend=backend, **(defaults | options))
-        self.state: dict[str, Any] = {}
-        self.events = 0  # it compacts without asking the model where it leaves it nothing to read
-
-    def view(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-        sent: list[BaseMessage] = []
-
-        def handler(request: Any) -> Any:
-            sent[:] = request.messages
-            return ModelResponse(result=[AIMessage("ok")])
-
-        request = ModelRequest(
-            model=self.model,
-            messages=list(messages),
-            runtime=silent(),
-            state={**self.state, "messages": list(messages)},
-        )
-        with set_config_context({"configurable": {"thread_id": "peer"}}) as context:
-            response = context.run(self.middleware.wrap_model_call, request, handler)
-        if isinstance(response, ExtendedModelResponse) and response.command is not None:
-            update = dict(response.command.update or {})
-            update.pop("messages", None)
-            self.events += "_summarization_event" in update
-            self.state |= update
-        return sent
-
-
-class LangMem:
-    """langmem's summarize_messages, as its SummarizationNode calls it."""
-
-    name = "langmem"
-
-    def __init__(self, window: int, answer: Any = None, **options: Any) -> None:
-        self.model = writer(window, answer)
-        self.options = {
-            "max_tokens": window,
-            "max_tokens_before_summary": int(0.72 * window),
-            "max_summary_tokens": 1_500,
-        } | options
-        self.summary: Any = None
-
-    def view(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-        from langmem.short_term import summarize_messages
-
-        found = summarize_messages(
-            list(messages), running_summary=self.summary, model=self.model, **self.options
-        )
-        self.summary = found.running_summary or self.summary
-        return list(found.messages)
-
-
-def compactions_of(side: Any, ledger: Ledger) -> int:
-    """How often a side has compacted."""
-    if isinstance(side, Ours):
-        return len(ledger.compactions(side.thread))
-    return side.events if isinstance(side, DeepAgents) else len(side.model.sent)
-
-
-def silent() -> Any:
-    return Runtime(stream_writer=lambda _: None)
-
-
-def peers() -> dict[str, Callable[..., Any]]:
-    """The peers that are installed, by name and version."""
-    found: dict[str, Callable[..., Any]] = {f"langchain {version('langchain')}": LangChain}
-    if find_spec("deepagents"):
-        found[f"deepagents {version('deepagents')}"] = DeepAgents
-    if find_spec("langmem"):
-        found[f"langmem {version('langmem')}"] = LangMem
+    found: dict[str, Callable[..., Any]] = {"langledger": ours}
+    for package, kind in PEERS.items():
+        if version := installed(package):
+            found[f"{package} {version}"] = partial(peer, kind)
     return found

@@ -1,99 +1,47 @@
-"""How stable the prefix of the prompt stays, and what a prompt cache would bill.
+"""What views hold of the next action, over all calls, beside what a prompt cache would bill.
 
     python benchmarks/prefix.py [--transcripts ../shared/transcripts] [--window 32000]
                                 [--only SUBSTRING] [--most MESSAGES] [--peers NAME ...]
                                 [--database-url DSN]
 
 Each recorded session is lived call by call, by langledger and by its peers at the same window
-and trigger. A view is compared byte for byte with the one before. Between compactions all of
-the earlier view must still stand at the beginning of the new one. A cache bills a tenth of a
-token that stood at the same place in the call before. Against the cost stands what the views
-hold: of the paths, names and numbers that the recorded agent wrote in its next action and that
-had come up before, those in view, over all calls.
+and trigger. What is sent and cached is counted as `langledger bench continuity` does it. Between
+compactions all of the earlier view must still stand at the beginning of the new one. Of the paths,
+names and numbers that the recorded agent wrote in its next action and that had come up before,
+those in view are counted over all calls, not at compactions alone.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TextIO
 
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
-from peers import LangMem, Ours, compactions_of, peers
+from langchain_core.messages import AIMessage, BaseMessage
+from peers import sides
 
 from langledger import Ledger
 from langledger.evaluate.facts import actions_of, values_in
+from langledger.evaluate.meter import Cost, Meter
+from langledger.evaluate.samples import conversation, sessions_of
 from langledger.evaluate.scoring import message_text
-from langledger.replay.session import load_session
-from langledger.tokens import count_message
-
-CACHED = 0.1
 
 
 @dataclass
-class Figures:
-    calls: int = 0
-    rewritten: int = 0  # calls whose view does not begin with the whole view before
-    announced: int = 0  # compactions
-    broken: int = 0  # rewritten without a compaction
-    tokens: int = 0
-    same: int = 0  # tokens that stood in the view before, at the same place
-    over: int = 0  # calls larger than the window
-    failed: int = 0
+class Figures(Cost):
+    compactions: int = 0
+    broken: int = 0  # calls whose view does not begin with the one before, without a compaction
     values: int = 0  # of the next actions, known before
     in_view: int = 0
-    seconds: float = 0.0
+    failed: int = 0
 
-    @property
-    def billed(self) -> float:
-        return self.tokens - self.same * (1 - CACHED)
-
-
-def as_sent(message: BaseMessage) -> bytes:
-    """What of a message a provider is sent."""
-    calls = getattr(message, "tool_calls", None)
-    parts = [message.type, message.content, calls, getattr(message, "tool_call_id", None)]
-    return json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str).encode(
-        "utf-8", "replace"
-    )
-
-
-class Meter:
-    """Compares each view with the one before."""
-
-    def __init__(self, window: int) -> None:
-        self.window = window
-        self.figures = Figures()
-        self.last: list[bytes] = []
-        self.sizes: dict[bytes, int] = {}
-
-    def take(self, view: list[BaseMessage], compactions: int) -> None:
-        sent = [as_sent(message) for message in view]
-        sizes = [self.size(raw, message) for raw, message in zip(sent, view, strict=True)]
-        same = 0
-        while same < min(len(sent), len(self.last)) and sent[same] == self.last[same]:
-            same += 1
-        figures = self.figures
-        figures.calls += 1
-        figures.tokens += sum(sizes)
-        figures.same += sum(sizes[:same])
-        figures.over += sum(sizes) > self.window
-        rewritten = bool(self.last) and same < len(self.last)
-        figures.rewritten += rewritten
-        figures.broken += rewritten and compactions == figures.announced
-        figures.announced = compactions
-        self.last = sent
-
-    def size(self, raw: bytes, message: BaseMessage) -> int:
-        if raw not in self.sizes:
-            self.sizes[raw] = count_message(message)
-        return self.sizes[raw]
+    def add(self, other: Cost) -> None:
+        for each in fields(other):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
 def next_values(messages: list[BaseMessage]) -> dict[int, list[str]]:
@@ -109,28 +57,28 @@ def next_values(messages: list[BaseMessage]) -> dict[int, list[str]]:
     return found
 
 
-def live(path: Path, make: Callable[[], Any], ledger: Ledger, window: int) -> Figures:
-    session = load_session(path)
-    messages = [m.message for m in session.messages if m.shown]
-    messages = [m for m in messages if not isinstance(m, SystemMessage)]
-    side, meter, values = make(), Meter(window), next_values(messages)
-    started = time.perf_counter()
-    for end, message in enumerate(messages):
-        if not isinstance(message, AIMessage) or end == 0:
+def live(name: str, messages: list[BaseMessage], side: Any, window: int) -> Figures:
+    figures, meter, last = Figures(), Meter(window), list[Any]()
+    for place, values in next_values(messages).items():
+        if place == 0:
             continue
-        message.usage_metadata = None  # recorded by another agent, of another prompt
+        events = side.events
         try:
-            view = side.view(messages[:end])
+            view = side.view(messages[:place])
         except Exception as error:  # noqa: BLE001 - a peer's failure is a figure
-            meter.figures.failed += 1
-            print(f"  {path.stem[:40]} call {end}: {error!r:.120}", file=sys.stderr)
+            figures.failed += 1
+            print(f"  {name} call {place}: {error!r:.120}", file=sys.stderr)
             break
-        meter.take(view, compactions_of(side, ledger))
+        meter.take(view)
+        shown = [(m.type, m.content, getattr(m, "tool_calls", None)) for m in view]
+        figures.broken += side.events == events and shown[: len(last)] != last
         text = "\n".join(map(message_text, view))
-        meter.figures.values += len(values[end])
-        meter.figures.in_view += sum(value in text for value in values[end])
-    meter.figures.seconds = time.perf_counter() - started
-    return meter.figures
+        figures.values += len(values)
+        figures.in_view += sum(value in text for value in values)
+        last = shown
+    figures.compactions = side.events
+    figures.add(meter.cost)
+    return figures
 
 
 def main() -> None:
@@ -142,44 +90,42 @@ def main() -> None:
     parser.add_argument("--peers", nargs="*", help="names to compare with; all by default")
     parser.add_argument("--database-url")
     options = parser.parse_args()
-    files = sorted(
-        path
-        for path in options.transcripts.glob("*/*.jsonl")
-        if path.parent.name != "raw"
-        and options.only in str(path)
-        and sum(1 for _ in path.open(encoding="utf-8")) <= options.most
-    )
-    if not files:
-        sys.exit(f"no sessions in {options.transcripts}")
-    totals: dict[str, Figures] = {}
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o711)  # run by root, the embedded server is another user
         data_dir = None if options.database_url else Path(folder) / "data"
         with Ledger.from_conn_string(options.database_url, data_dir=data_dir) as ledger:
-            sides = {
-                "langledger": lambda: Ours(ledger, options.window),
-                "langledger, target 0.45, keep 0.2": lambda: Ours(
-                    ledger, options.window, target=0.45, keep=0.2
-                ),
-            }
-            for name, kind in peers().items():
-                if kind is LangMem:  # it keeps no state of its own between graph runs
-                    continue
-                if options.peers is not None and name.split()[0] not in options.peers:
-                    continue
-                sides[name] = lambda kind=kind: kind(options.window)
-            for done, path in enumerate(files, 1):
-                for name, make in sides.items():
-                    add(
-                        totals.setdefault(name, Figures()), live(path, make, ledger, options.window)
-                    )
-                report(totals, done, sys.stderr)  # so far: a long run may be cut short
-    report(totals, len(files), sys.stdout)
+            compare(options, ledger)
 
 
-def add(total: Figures, one: Figures) -> None:
-    for name, value in vars(one).items():
-        setattr(total, name, getattr(total, name) + value)
+def compare(options: argparse.Namespace, ledger: Ledger) -> None:
+    makers = chosen(sides(ledger, options.window), options.peers)
+    totals = {name: Figures() for name in makers}
+    done = 0
+    for name, session in sessions_of([options.transcripts], ledger, tell=print):
+        if options.only not in name or len(session.messages) > options.most:
+            continue
+        messages, _ = conversation(session)
+        for side, make in makers.items():
+            totals[side].add(live(name, messages, make(), options.window))
+        done += 1
+        report(totals, done, sys.stderr)  # so far: a long run may be cut short
+    if not done:
+        sys.exit(f"no such sessions in {options.transcripts}")
+    report(totals, done, sys.stdout)
+
+
+def chosen(
+    makers: dict[str, Callable[..., Any]], peers: list[str] | None
+) -> dict[str, Callable[[], Any]]:
+    """Ours, once more with a higher aim, and the peers asked for."""
+    ours = makers["langledger"]
+    others = {
+        name: make
+        for name, make in makers.items()
+        if name != "langledger" and (peers is None or name.split()[0] in peers)
+    }
+    aim = {"langledger, target 0.45, keep 0.2": lambda: ours(target=0.45, keep=0.2)}
+    return {"langledger": ours, **aim, **others}
 
 
 def report(totals: dict[str, Figures], sessions: int, to: TextIO) -> None:
@@ -192,10 +138,10 @@ def report(totals: dict[str, Figures], sessions: int, to: TextIO) -> None:
     print("|---|---|---|---|---|---|---|---|---|---|", file=to)
     for name, f in totals.items():
         print(
-            f"| {name} | {f.calls:,} | {f.announced:,} | {f.broken:,} | "
-            f"{100 * f.same / max(f.tokens, 1):.2f} % | {f.tokens / 1e6:.1f} M | "
-            f"{f.billed / 1e6:.2f} M | {100 * f.in_view / max(f.values, 1):.1f} % | {f.over:,} | "
-            f"{f.failed} |",
+            f"| {name} | {f.calls:,} | {f.compactions:,} | {f.broken:,} | "
+            f"{100 * f.cached_tokens / max(f.prompt_tokens, 1):.2f} % | "
+            f"{f.prompt_tokens / 1e6:.1f} M | {f.billed / 1e6:.2f} M | "
+            f"{100 * f.in_view / max(f.values, 1):.1f} % | {f.over_window:,} | {f.failed} |",
             file=to,
             flush=True,
         )

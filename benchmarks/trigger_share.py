@@ -19,7 +19,7 @@ from typing import Any
 
 from counting import kinds, pieces
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from peers import PROVIDER, Ours, compactions_of, peers
+from peers import PROVIDER, sides
 from toktok import batch_count
 
 from langledger import Ledger
@@ -60,7 +60,7 @@ def small(texts: list[str]) -> list[str]:
     return [text[at : at + SMALL] for text in texts for at in range(0, len(text), SMALL)]
 
 
-def share(side: Any, ledger: Ledger, texts: list[str], model: str, window: int) -> float | None:
+def share(side: Any, texts: list[str], model: str, window: int) -> float | None:
     encoding, reports = MODELS[model]
     for messages in conversation(texts, encoding, reports=reports):
         true = size(messages, encoding)
@@ -72,7 +72,7 @@ def share(side: Any, ledger: Ledger, texts: list[str], model: str, window: int) 
             side.view(list(messages))
         except Exception:  # noqa: BLE001 - a peer that fails never fired
             return None
-        if compactions_of(side, ledger):
+        if side.events:
             return true / window
     return None
 
@@ -90,24 +90,17 @@ def main() -> None:
         Path(folder).chmod(0o711)  # run by root, the embedded server is another user
         data_dir = None if options.database_url else Path(folder) / "data"
         with Ledger.from_conn_string(options.database_url, data_dir=data_dir) as ledger:
-            sides: dict[str, Callable[[], Any]] = {
-                "langledger": lambda: Ours(ledger, options.window)
-            }
-            for name, kind in peers().items():
-                sides[name] = lambda kind=kind: kind(options.window)
-            report(sides, texts, ledger, options.window)
+            report(sides(ledger, options.window), texts, options.window)
 
 
-def report(
-    sides: dict[str, Callable[[], Any]], texts: dict[str, list[str]], ledger: Ledger, window: int
-) -> None:
-    print(f"| text | {' | '.join(f'{s}: {m}' for m in MODELS for s in sides)} |")
-    print(f"|---|{'---|' * (len(MODELS) * len(sides))}")
+def report(makers: dict[str, Callable[[], Any]], texts: dict[str, list[str]], window: int) -> None:
+    print(f"| text | {' | '.join(f'{s}: {m}' for m in MODELS for s in makers)} |")
+    print(f"|---|{'---|' * (len(MODELS) * len(makers))}")
     for kind, found in texts.items():
         cells = []
         for model in MODELS:
-            for make in sides.values():
-                fired = share(make(), ledger, found, model, window)
+            for make in makers.values():
+                fired = share(make(), found, model, window)
                 cells.append("never" if fired is None else f"{100 * fired:.1f} %")
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)
 

@@ -226,7 +226,7 @@ class Ours:
             cwd=setting.cwd,
             **cast("CompactionOptions", chosen),
         )
-        self._model = StandIn(profile={"max_input_tokens": setting.window})
+        self._model = setting.writer()
         self._thread = f"bench-{uuid4()}"
         self._config = RunnableConfig(configurable={"thread_id": self._thread})
         self._told: list[dict[str, Any]] = []

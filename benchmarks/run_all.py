@@ -1,0 +1,279 @@
+"""Every figure of docs/benchmarks.md from one command: `make bench` runs this.
+
+    python benchmarks/run_all.py [--shared FOLDER] [--repositories FOLDER] [--model NAME]
+                                 [--out build/bench] [--only NAME ...] [--quick]
+
+FOLDER of --shared has recorded sessions in ``transcripts`` and data sets in ``datasets``; that of
+--repositories has git directories as ``owner+name``. What needs one that is not given is left out,
+and said to be; so is what a model is needed for without --model. Each benchmark writes what it
+prints to NAME.md and what it tells meanwhile to NAME.log; ``surroundings.json`` has machine,
+versions and seeds. --quick gives each its smallest input: the figures mean nothing then, but
+every line is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from langledger.evaluate.report import surroundings
+
+HERE = Path(__file__).resolve().parent
+SEEDS = {"constraint": [1, 2, 3, 4, 5], "decoys": [1, 2, 3, 4, 5], "fault_injection": 1, "fuzz": 1}
+SMALLEST = "{shared}/transcripts/swe-agent/marshmallow-1867-default.jsonl"
+# Of six formats, those that fill a window of 128,000 tokens among them.
+CALIBRATED = [
+    f"{{shared}}/transcripts/{name}.jsonl"
+    for name in (
+        "claude-code/entire-cli-ee5451884f3d",
+        "claude-code/entire-cli-2edd27abf21e",
+        "codex/shannon",
+        "codex/parking-lot",
+        "pi/pi-mono-session",
+        "mini-swe-agent/pylint-dev__astroid-1333-deepseek_chat_dev_rerun",
+        "specstory/getspecstory-b348a609",
+        "openhands/django__django-11149",
+        "aider/swe-bench-psf__requests-2674",
+    )
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """One command; ``{shared}``, ``{repositories}``, ``{model}``, ``{out}`` and ``{data}`` (a
+    folder that is thrown away) in it are replaced."""
+
+    name: str
+    script: str = ""  # of this folder; none: ``langledger bench``
+    full: list[str] = field(default_factory=list)
+    quick: list[str] = field(default_factory=list)  # in place of ``full``
+
+    def command(self, given: dict[str, str], *, quick: bool) -> list[str]:
+        head = [str(HERE / f"{self.script}.py")] if self.script else ["-m", "langledger.cli"]
+        return [sys.executable, *head, *(w.format(**given) for w in self.words(quick=quick))]
+
+    def words(self, *, quick: bool) -> list[str]:
+        words = self.quick if quick else self.full
+        return words if self.script else ["bench", *words]
+
+    def missing(self, given: dict[str, str], *, quick: bool) -> list[str]:
+        """Name what this takes and is not given."""
+        text = " ".join(self.words(quick=quick))
+        return [name for name in ("shared", "repositories", "model") if
+                f"{{{name}}}" in text and name not in given]  # fmt: skip
+
+
+def cli(name: str, words: str, quick: str, *more: str) -> Bench:
+    """A benchmark of the command line; its records and its chart stand beside what it prints."""
+    out = ["--out", f"{{out}}/{name}.jsonl"]
+    return Bench(name=name, full=[*words.split(), *more, *out], quick=[*quick.split(), *out])
+
+
+def script(name: str, words: str = "", quick: str | None = None, *, of: str = "") -> Bench:
+    full = words.split()
+    return Bench(
+        name=name,
+        script=of or name,
+        full=full,
+        quick=full if quick is None else quick.split(),
+    )
+
+
+BENCHES = [
+    # What survives a compaction.
+    cli(
+        "demo",
+        "continuity --plot {out}/demo.png",
+        "continuity --strategy langledger --strategy trimming --plot {out}/demo.png",
+    ),
+    cli(
+        "continuity",
+        "continuity {shared}/transcripts --plot {out}/continuity.png",
+        f"continuity {SMALLEST} --window 4000 --plot {{out}}/continuity.png",
+    ),
+    cli(
+        "thresholds",
+        "continuity {shared}/transcripts --window 32000 --threshold 0.6 --threshold 0.85",
+        f"continuity {SMALLEST} --window 4000 --threshold 0.6 --strategy trimming",
+    ),
+    *(
+        cli(
+            f"calibrate-{window}",
+            f"calibrate --window {window} --plot {{out}}/calibrate-{window}.png",
+            f"calibrate {SMALLEST} --window 4000 --plot {{out}}/calibrate-{window}.png",
+            *CALIBRATED,
+        )
+        for window in (32_000, 128_000)
+    ),
+    cli("constraint", "constraint", "constraint --strategy trimming"),
+    cli("decoys", "decoys", "decoys --strategy trimming"),
+    cli(
+        "exact",
+        "exact {shared}/datasets/exact_recall.json",
+        "exact {shared}/datasets/exact_recall.json --strategy trimming",
+    ),
+    cli(
+        "exact-asked",
+        "exact {shared}/datasets/exact_recall.json --window 16000",
+        "exact {shared}/datasets/exact_recall.json --window 16000 --strategy trimming",
+    ),
+    cli(
+        "probe",
+        "probe --model {model}",
+        f"probe {SMALLEST} --model {{model}} --window 3000 --strategy trimming",
+    ),
+    cli(
+        "rework",
+        "rework --model {model} --strategy langledger-recap --strategy langledger-no-recap",
+        "rework --model {model} --strategy trimming --steps 1",
+    ),
+    script(
+        "continuity-replayed",
+        "--transcripts {shared}/transcripts",
+        "--transcripts {shared}/transcripts --only marshmallow-1867 --window 4000",
+        of="continuity",
+    ),
+    script("trigger_share", "--shared {shared}", "--shared {shared} --window 2000"),
+    script("faults"),
+    script(
+        "prefix",
+        "--transcripts {shared}/transcripts --most 270",
+        "--transcripts {shared}/transcripts --only marshmallow-1867 --window 4000",
+    ),
+    script("idle", "", "--calls 5"),
+    script("counting", "--shared {shared}"),
+    # The working state.
+    script("files_touched", "{shared}/transcripts"),
+    script("state_said", "{shared}/transcripts --growth", "{shared}/transcripts --sample 1"),
+    script("state_choices"),
+    script("task_switches", "{shared}/transcripts"),
+    # Recall and the store.
+    script(
+        "recall_quality",
+        "{shared} --data-dir {data}",
+        "{shared} --data-dir {data} --sets exact --cases 1",
+    ),
+    *(
+        script(
+            f"recall_turns-{part}",
+            f"{{shared}} --data-dir {{data}} --part {part}",
+            f"{{shared}} --data-dir {{data}} --part {part} --sets dialogues",
+            of="recall_turns",
+        )
+        for part in ("tune", "held")
+    ),
+    script("recall_gate", "{shared} --data-dir {data}"),
+    script("recall_tenants", "--data-dir {data}"),
+    script(
+        "recall_scale",
+        "{shared}/transcripts --data-dir {data} --units 10000 100000 1000000 --no-vectors",
+        "{shared}/transcripts --data-dir {data} --units 1000 --queries 5 --no-vectors",
+    ),
+    script(
+        "store_search",
+        "{shared} --data-dir {data} --questions 40 --share 0.15",
+        "{shared} --data-dir {data} --questions 2 --share 0.02 --tenants 5",
+    ),
+    # The checkpointer, under load and through faults.
+    script(
+        "checkpoint_storage",
+        "--turns 1000 --plot {out}/checkpointer.png",
+        "--turns 10 --savers ledger --crowd ledger --plot {out}/checkpointer.png",
+    ),
+    script(
+        "checkpoint_throughput", "", "--conversations 2 --puts 2 --rounds 1 --pools 2 --delays 0"
+    ),
+    script("load", "", "--conversations 2 --pools 2 --turns 2 --systems ledger"),
+    script("soak", "--seconds 150 --turns 5 --kept 20", "--seconds 5 --conversations 2"),
+    script("scaling_size", "--sizes 12000,100000,400000", "--sizes 4000 --calls 5"),
+    script("scaling_simulation", "", "--nodes 4 --entries 1e8 --tenants 1000"),
+    script("fault_injection", "--times 2", "--times 1 --seconds 1 --only client"),
+    script("fuzz_entry_points", "--times 25", "--times 1"),
+    script("encryption", "{shared}/transcripts/codex/parking-lot.jsonl", SMALLEST),
+    script("ui_page", "", "--entries 100 --runs 1"),
+    # Repositories.
+    script("repository_index", "{repositories}", f"{HERE} --saves 1"),
+    script(
+        "repository_search",
+        "{repositories} --data-dir {data}",
+        f"{HERE} --data-dir {{data}} --files 60 --queries 3",
+    ),
+    script(
+        "localisation",
+        "{shared}/datasets/swebench_verified_dev.jsonl {repositories} --data-dir {data} "
+        "--out {out}/localisation.jsonl --rerank",
+    ),
+]
+
+
+def main() -> None:
+    options = parsed()
+    options.out.mkdir(parents=True, exist_ok=True)
+    about = {**surroundings(), "cores": os.cpu_count(), "commit": commit(), "seeds": SEEDS}
+    (options.out / "surroundings.json").write_text(json.dumps(about, indent=2) + "\n")
+    given = {
+        name: str(value)
+        for name in ("shared", "repositories", "model")
+        if (value := getattr(options, name)) is not None
+    }
+    failed = [bench.name for bench in chosen(options, given) if not run(bench, options, given)]
+    if failed:
+        sys.exit(f"ended by an error: {', '.join(failed)}; see their .log in {options.out}")
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shared", type=Path)
+    parser.add_argument("--repositories", type=Path)
+    parser.add_argument("--model")
+    parser.add_argument("--out", type=Path, default=Path("build/bench"))
+    parser.add_argument("--only", nargs="+", choices=[bench.name for bench in BENCHES])
+    parser.add_argument("--quick", action="store_true")
+    return parser.parse_args()
+
+
+def chosen(options: argparse.Namespace, given: dict[str, str]) -> Iterator[Bench]:
+    for bench in BENCHES:
+        if options.only and bench.name not in options.only:
+            continue
+        if missing := bench.missing(given, quick=options.quick):
+            print(f"{bench.name:24} left out: give --{' and --'.join(missing)}", flush=True)
+        else:
+            yield bench
+
+
+def run(bench: Bench, options: argparse.Namespace, given: dict[str, str]) -> bool:
+    """Run one; tell how it ended."""
+    started, log = time.monotonic(), options.out / f"{bench.name}.log"
+    with (
+        TemporaryDirectory(prefix="langledger-bench-") as folder,
+        (options.out / f"{bench.name}.md").open("w") as out,
+        log.open("w") as err,
+    ):
+        Path(folder).chmod(0o711)  # run by root, the embedded server is another user
+        given = {**given, "out": str(options.out), "data": f"{folder}/data"}
+        command = bench.command(given, quick=options.quick)
+        code = subprocess.run(command, stdout=out, stderr=err, check=False).returncode
+    seconds = time.monotonic() - started
+    print(
+        f"{bench.name:24} {'ok' if code == 0 else f'ended with {code}'} {seconds:.0f} s", flush=True
+    )
+    return code == 0
+
+
+def commit() -> str:
+    """Return which state of the project this is."""
+    asked = ["git", "-C", str(HERE), "describe", "--always", "--dirty"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()
