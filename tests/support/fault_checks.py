@@ -49,10 +49,14 @@ class Told:
         return Counter(what["op"] for what in self.acknowledged)
 
 
-def problems_after(dsn: str, tenant: str, told: Told) -> list[str]:
+def problems_after(
+    dsn: str, tenant: str, told: Told, *, encryption: str | None = None
+) -> list[str]:
     """Return what was lost, doubled, half made or left behind; one line each."""
     found = list(told.problems)
-    with Ledger.from_conn_string(dsn, tenant=tenant, embeddings="off") as ledger:
+    with Ledger.from_conn_string(
+        dsn, tenant=tenant, embeddings="off", encryption=encryption
+    ) as ledger:
         for what in told.acknowledged:
             found += _lost(ledger, what)
         for thread in {what["thread"] for what in told.acknowledged if what["op"] == "append"}:
@@ -77,6 +81,9 @@ def _lost(ledger: Ledger, what: dict[str, Any]) -> list[str]:
         case "note":
             state = ledger.state(what["thread"])
             lost = [] if what["what"] in state.model_dump_json() else [what["what"]]
+        case "keep":
+            found = ledger.store().search((what["thread"], "kept"), query=what["what"], limit=1)
+            lost = [] if [item.key for item in found] == [what["what"]] else [what["what"]]
         case "import":
             count = ledger.count(what["thread"])
             lost = [] if count == what["messages"] else [f"{count} of {what['messages']} messages"]

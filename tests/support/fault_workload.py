@@ -2,6 +2,8 @@
 
     python -m tests.support.fault_workload DSN TENANT HOW SEED [OPTION=VALUE ...]
 
+Content is encrypted where LANGLEDGER_ENCRYPTION_KEYS says so.
+
 Each acknowledgement is a line of JSON on standard output, written after the call returned. An
 error of langledger's own tree is a line too, and the work goes on. It ends when standard input
 does; what it then still holds (threads, tasks, connections) is its last line.
@@ -78,7 +80,8 @@ class Worker:
 
     def steps(self, ledger: Ledger) -> list[Callable[[Ledger], None]]:
         heavy = [self.turn, self.turn, self.append, self.append, self.append]
-        return [*heavy, self.note, self.index, self.take_over, self.prune, self.delete]
+        others = [self.note, self.keep, self.index, self.take_over, self.prune, self.delete]
+        return [*heavy, *others]
 
     def step(self, ledger: Ledger, *, agents: bool = True) -> None:
         chosen = self.random.choice(self.steps(ledger))
@@ -109,6 +112,11 @@ class Worker:
         ledger.append([HumanMessage(what, id=what)], thread_id=f"{self.name}-notes")
         ledger.add_to_state(f"{self.name}-notes", "decision", what)
         say(op="note", thread=f"{self.name}-notes", what=what)
+
+    def keep(self, ledger: Ledger) -> None:
+        what = self.text()
+        ledger.store().put((self.name, "kept"), what, {"text": what})
+        say(op="keep", thread=self.name, what=what)
 
     def index(self, ledger: Ledger) -> None:
         ledger.flush()
@@ -171,7 +179,7 @@ def main(dsn: str, tenant: str, how: str, seed: str, *options: str) -> None:
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     open_ledger: dict[str, Any] = {"tenant": tenant, "pool_size": int(given.get("pool", 4))}
-    open_ledger |= {"embeddings": "off"}
+    open_ledger |= {"embeddings": "off", "encryption": os.environ.get("LANGLEDGER_ENCRYPTION_KEYS")}
     timeout = float(given.get("timeout", 30))
     modes = {"threads": in_threads, "forks": in_forks, "loops": in_loops, "cancel": cancelled}
     modes["processes"] = in_processes

@@ -15,10 +15,12 @@ from uuid import uuid4
 import pytest
 
 from langledger.database.connection import connect
+from langledger.encryption import KeyRing
 from tests.support.fault_checks import Told, problems_after
 from tests.support.stoppable import StoppableServer
 
 ENOUGH = 6  # acknowledgements
+KEYS = f"k:{KeyRing.new_key()}"
 
 
 def cut(server: StoppableServer, _: Any) -> None:
@@ -36,14 +38,15 @@ def kill_both(server: StoppableServer, process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "fault"),
-    [("threads", kill_both), ("cancel", cut)],
-    ids=["both killed", "tasks cancelled, sessions cut"],
+    ("how", "fault", "encryption"),
+    [("threads", kill_both, KEYS), ("cancel", cut, None)],
+    ids=["both killed, encrypted", "tasks cancelled, sessions cut"],
 )
 def test_what_was_acknowledged_is_there(
-    server: StoppableServer, how: str, fault: Callable[..., None]
+    server: StoppableServer, how: str, fault: Callable[..., None], encryption: str | None
 ) -> None:
     tenant = f"t{uuid4().hex[:12]}"
+    keys = {} if encryption is None else {"LANGLEDGER_ENCRYPTION_KEYS": encryption}
     command = [sys.executable, "-m", "tests.support.fault_workload", server.dsn, tenant, how, "7"]
     with subprocess.Popen(
         command,
@@ -51,7 +54,7 @@ def test_what_was_acknowledged_is_there(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "LANGLEDGER_EMBEDDINGS": "off"},
+        env={**os.environ, "LANGLEDGER_EMBEDDINGS": "off", **keys},
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -67,4 +70,4 @@ def test_what_was_acknowledged_is_there(
     told = Told().read([*lines, *rest.splitlines()])
     assert told.acknowledged, errors
     assert process.returncode in (0, -9), errors
-    assert problems_after(server.dsn, tenant, told) == []
+    assert problems_after(server.dsn, tenant, told, encryption=encryption) == []
