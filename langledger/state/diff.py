@@ -63,12 +63,13 @@ def _no_longer(statement: Statement) -> str:
     status = "" if statement.status == "active" else statement.status
     if statement.superseded_by:
         status += f" by {statement.superseded_by}"
-    words = ", ".join(filter(None, (status, "archived" if statement.archived else "")))
+    against = f"against {statement.against}, the user's" if statement.against else ""
+    words = ", ".join(filter(None, (status, against, "archived" if statement.archived else "")))
     return f" ({words})" if words else ""
 
 
 def _changes(old: Statement, new: Statement) -> str:
-    names = ("what", "why", "status", "archived")
+    names = ("what", "why", "status", "against", "archived")
     changed = [
         f"{name}: {data(str(getattr(old, name)), 60)} -> {data(str(getattr(new, name)), 60)}"
         for name in names

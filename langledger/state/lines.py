@@ -163,10 +163,16 @@ def step_line(step: TaskStep) -> str:
     return f"- {data(step.step) or 'a step'}{now} {references(step.sources[-1:])}"
 
 
-def statement_line(statement: Statement) -> str:
-    """Return the line of a statement that holds, with its reason."""
+def statement_line(statement: Statement, *, against: str = "") -> str:
+    """Return the line of a statement that holds, with its reason.
+
+    Args:
+        statement: What it says.
+        against: Id of what the user said that it is contrary to, where that holds still.
+    """
     why = f" — {data(statement.why, 200)}" if statement.why else ""
-    said = f"- {statement.id}: {data(statement.what, 240)}{why}"
+    told = f" (the agent's own; {against} is the user's, says the contrary and holds)"
+    said = f"- {statement.id}: {data(statement.what, 240)}{why}{told if against else ''}"
     return f"{said} {references(statement.sources)}".rstrip()
 
 

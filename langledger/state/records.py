@@ -256,6 +256,8 @@ class Statement(Record):
         agent: Scope of the agent that heard or said it; told by ``ledger.state()``.
         confidence: From 0 to 1; below 1 for what a pattern or a model inferred.
         archived: Kept and searchable, but not shown to the agent.
+        quoted: A model found it in the user's own words.
+        against: Id of what the user said that it is contrary to; that one holds.
     """
 
     id: str
@@ -272,6 +274,8 @@ class Statement(Record):
     agent: str | None = None
     confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
     archived: bool = False
+    quoted: bool = False
+    against: str | None = None
 
     @model_validator(mode="after")
     def _names_its_sources(self) -> Statement:

@@ -9,7 +9,7 @@ counter give the same bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -28,6 +28,7 @@ from langledger.state.lines import (
 )
 from langledger.state.paths import is_within
 from langledger.state.records import (
+    KINDS,
     FileRecord,
     Statement,
     TaskStep,
@@ -275,14 +276,15 @@ def _sections(state: WorkingState) -> list[_Section]:
     reads.add(8, _reads(state))
     others = _Section("## Other tasks of this conversation, not part of this one")
     others.add(7, _other_tasks(state))
+    holding = {s.id for kind in KINDS for s in state.statements(kind) if s.status == "active"}
     return [
         last,
         put_back,
         steps,
-        _statements("## Decisions", 2, state.decisions),
-        _statements("## Conventions", 2, state.conventions),
-        _statements("## Open questions", 3, state.open_questions),
-        _statements("## Definitions", 6, state.definitions),
+        _statements("## Decisions", 2, state.decisions, holding),
+        _statements("## Conventions", 2, state.conventions, holding),
+        _statements("## Open questions", 3, state.open_questions, holding),
+        _statements("## Definitions", 6, state.definitions, holding),
         commands,
         reads,
         others,
@@ -325,14 +327,21 @@ def _add_done(section: _Section, steps: Sequence[TaskStep]) -> None:
     section.add(5, map(done_line, newest[_NEWEST_DONE:_MAX_DONE]))
 
 
-def _statements(heading: str, priority: int, statements: Sequence[Statement]) -> _Section:
+def _statements(
+    heading: str, priority: int, statements: Sequence[Statement], all_holding: Collection[str]
+) -> _Section:
     """Return the section of statements: those that hold, and a count of the others."""
+
+    def line(statement: Statement) -> str:
+        against = statement.against if statement.against in all_holding else None
+        return statement_line(statement, against=against or "")
+
     section = _Section(heading)
     holding = [s for s in statements if s.status == "active" and not s.archived]
     newest = sorted(holding, key=lambda s: (s.position, s.id))[-_MAX_STATEMENTS:]
     older, newer = newest[:-_MAX_FIRST], newest[-_MAX_FIRST:]
-    section.add(6, map(statement_line, older))
-    section.add(priority, map(statement_line, newer))
+    section.add(6, map(line, older))
+    section.add(priority, map(line, newer))
     if len(holding) > len(newest):
         section.add(7, [f"- and {len(holding) - len(newest)} older ones"])
     section.add(7, map(past_line, _past(statements)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from langchain.tools import ToolRuntime
@@ -15,9 +15,9 @@ from langledger.entries import Location, history
 from langledger.entries.lookup import Locate, messages_of
 from langledger.operations import Executor, Operation, Row, arun, run
 from langledger.state import store
-from langledger.state.records import KINDS, WorkingState
+from langledger.state.records import KINDS, Statement, WorkingState
 from langledger.state.statements.book import StatementBook
-from langledger.state.statements.proposal import Proposal
+from langledger.state.statements.proposal import Noted, Proposal
 from langledger.state.statements.prose import user_text
 from langledger.state.statements.update import (
     MAX_ITEMS,
@@ -151,25 +151,55 @@ def judge(
     ]
     if len(items) > MAX_ITEMS:
         refusals += [f"at most {MAX_ITEMS} at once"] * (len(items) - MAX_ITEMS)
-    merged = _merged(proposals, refusals, state)
-    return "\n".join([receipt(refusals, own=own), *merged])
+    proposals = [
+        proposal.model_copy(update={"quote": ""}) if n in own else proposal
+        for n, proposal in enumerate(proposals, 1)
+    ]
+    effects = _effects(proposals, refusals, state)
+    return "\n".join([receipt(refusals, own=own), *effects])
 
 
-def _merged(
+def _effects(
     proposals: Sequence[Proposal], refusals: Sequence[str | None], state: WorkingState
 ) -> list[str]:
-    """Return a line for each item that says again what a record says already, with its id."""
+    """Return a line for each item that meets a record: says it again, replaces or denies it."""
     after = state.snapshot()
-    before = {s.id: s.what for kind in KINDS for s in state.statements(kind)}
     lines: list[str] = []
     for n, (proposal, refused) in enumerate(zip(proposals, refusals, strict=False), 1):
         if refused is not None or proposal.kind == "close":
             continue
-        source = _AFTER_ALL + n
-        StatementBook(after).take([as_said(proposal, after, sources=(source,), index=n)])
-        held = [s.id for kind in KINDS for s in after.statements(kind) if source in s.sources]
-        lines += [f"Merged: {n} into {i} ({one_line(before[i], 80)})" for i in held if i in before]
+        noted = as_said(proposal, after, sources=(_AFTER_ALL + n,), index=n)
+        lines += _effect(n, noted, after) if isinstance(noted, Noted) else ()
     return lines
+
+
+def _effect(n: int, noted: Noted, state: WorkingState) -> Iterator[str]:
+    """Yield what becomes of the records that an item meets, and change the state so."""
+    book, before = StatementBook(state), _by_id(state)
+    known = book.known(noted)
+    book.take([noted])
+    if known is not None and known in _by_id(state).values():
+        yield f"Said already by the user: {n}, in {_told_of(known)}"
+    elif known is not None:
+        yield f"Merged: {n} into {_told_of(known)}"
+    for statement in _by_id(state).values():
+        if statement.id not in before and statement.against is not None:
+            ordered = _told_of(before[statement.against])
+            yield (
+                f"Against the user: {n} is contrary to {ordered}, which holds. "
+                "Do as the user said, or ask them; the item is noted as your own."
+            )
+    for statement in before.values():
+        if statement.status == "active" and _by_id(state)[statement.id].status == "superseded":
+            yield f"Replaced: {_told_of(statement)} by {n}"
+
+
+def _by_id(state: WorkingState) -> dict[str, Statement]:
+    return {s.id: s for kind in KINDS for s in state.statements(kind)}
+
+
+def _told_of(statement: Statement) -> str:
+    return f"{statement.id} ({one_line(statement.what, 80)})"
 
 
 def _must_be_dated(proposal: Proposal, spoken: Mapping[int, str]) -> bool:

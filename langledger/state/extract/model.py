@@ -220,7 +220,14 @@ def _said(proposal: Proposal, state: WorkingState, spoken: Spoken, index: int) -
     everything = {**spoken.agent, **spoken.user}
     at = quoted_in(proposal.quote, everything) if proposal.quote else None
     source = at if at is not None else max(everything)
-    return as_said(proposal, state, sources=(source,), index=500 + index, by_model=True)
+    return as_said(
+        proposal,
+        state,
+        sources=(source,),
+        index=500 + index,
+        by_model=True,
+        of_user=source in spoken.user and at is not None,
+    )
 
 
 def _batch(location: Location, after: int, redactor: Redactor) -> Operation[_Batch]:

@@ -65,15 +65,32 @@ class StatementBook:
             else:
                 self._note(item)
 
+    def known(self, noted: Noted) -> Statement | None:
+        """Return the record that says already what was said; None where there is none."""
+        place = self._place(noted)
+        return place[0][place[1]] if place else None
+
     def _note(self, noted: Noted) -> None:
+        place = self._place(noted)
+        if place is None:
+            self._append(noted)
+            return
+        held, at = place
+        known = held[at]
+        if _yields(noted, known):
+            return
+        held[at] = _merged(known, noted)
+        if _yields(known, noted):  # what an agent had found is the user's from now on
+            held[at] = self._settled(held[at], noted)
+
+    def _place(self, noted: Noted) -> tuple[list[Statement], int] | None:
         for held in self._rivals(noted):
             for at, known in enumerate(held):
-                if self._concerns(known) and same(noted.what, known.what):
-                    if known.status != "active" and noted.position > known.position:
-                        continue  # said again after it was given up: it holds anew
-                    held[at] = _merged(known, noted)
-                    return
-        self._append(noted)
+                if not (self._concerns(known) and same(noted.what, known.what)):
+                    continue
+                if known.status == "active" or noted.position <= known.position:
+                    return held, at  # else said again after it was given up: it holds anew
+        return None
 
     def _rivals(self, noted: Noted) -> list[list[Statement]]:
         return [self._state.statements(kind) for kind in _RIVALS[noted.kind]]
@@ -89,34 +106,42 @@ class StatementBook:
             index=noted.index,
             task_id=task,
             confidence=noted.confidence,
+            quoted=noted.quoted,
         )
+        held = self._state.statements(noted.kind)
+        held.append(self._settled(statement, noted))
+        held.sort(key=lambda s: (s.sources[:1] or (-1,), s.index, s.id))
+
+    def _settled(self, statement: Statement, noted: Noted) -> Statement:
+        """Return a statement after it met those that are contrary to it; one of each two goes."""
         rivals = self._rivals(noted)
         corrected = _corrected(noted, [known for held in rivals for known in held])
         for held in rivals:
             for at, known in enumerate(held):
-                if known.status != "active" or not self._concerns(known):
+                apart = known.status != "active" or known.id == statement.id
+                if apart or not self._concerns(known):
                     continue
                 if _newer_replaces(noted, known) or (known is corrected):
-                    held[at] = _superseded(known, statement.id, noted.sources[-1])
+                    held[at], statement = _outdated(known, statement)
                 elif known.position[0] > noted.position[0] and replaces(known.what, noted.what):
-                    statement = _superseded(statement, known.id, known.position[0])
-        held = rivals[0]
-        held.append(statement)
-        held.sort(key=lambda s: (s.sources[:1] or (-1,), s.index, s.id))
+                    statement, held[at] = _outdated(statement, known)
+        return statement
 
     def _close(self, closing: Closing) -> None:
         """End the record that is meant: the one named, else the one the words fit best."""
-        best: tuple[float, StatementKind, int] | None = None
+        best: tuple[float, bool, StatementKind, int] | None = None
         for kind in closing.kinds:
             for at, known in enumerate(self._state.statements(kind)):
                 if known.status != "active" or known.position >= closing.position:
                     continue
-                fits = _fit(closing, known)
-                if fits >= _CLOSES and (best is None or fits >= best[0]):
-                    best = fits, kind, at
+                if kind != "question" and _yields(closing, known):
+                    continue
+                fits = _fit(closing, known), known.against is None
+                if fits[0] >= _CLOSES and (best is None or fits >= best[:2]):
+                    best = *fits, kind, at
         if best is None:
             return
-        _, kind, at = best
+        *_, kind, at = best
         held = self._state.statements(kind)
         why = closing.answer if kind == "question" else (closing.answer or held[at].why)
         held[at] = held[at].model_copy(
@@ -171,6 +196,24 @@ class StatementBook:
         return wanted
 
 
+def _yields(said: Noted | Closing | Statement, known: Noted | Statement) -> bool:
+    """Whether what is said cannot change a record: an agent's or a model's, the user's own."""
+    return not _is_peoples(said) and _is_peoples(known)
+
+
+def _is_peoples(said: Noted | Closing | Statement) -> bool:
+    """Whether a person said it, or wrote it; a model may have found it in the user's words."""
+    quoted = not isinstance(said, Closing) and said.quoted
+    return quoted or said.origin not in ("agent", "model")
+
+
+def _outdated(older: Statement, newer: Statement) -> tuple[Statement, Statement]:
+    """Return two contrary statements, one marked: the older gives way unless it is the user's."""
+    if _yields(newer, older):
+        return older, newer.model_copy(update={"against": older.id})
+    return _superseded(older, newer.id, newer.position[0]), newer
+
+
 def _newer_replaces(noted: Noted, known: Statement) -> bool:
     """What stands in one message holds together; only a later one replaces it."""
     if noted.position[0] <= known.position[0]:
@@ -208,11 +251,14 @@ def _fit(closing: Closing, known: Statement) -> float:
 
 
 def _merged(known: Statement, noted: Noted) -> Statement:
-    newer = noted.position > known.position
-    reworded = noted.sources[-1] > known.sources[-1] and noted.origin in (known.origin, "user")
+    newer, taken_over = noted.position > known.position, _yields(known, noted)
+    later = noted.sources[-1] > known.sources[-1] and noted.origin in (known.origin, "user")
     return known.model_copy(
         update={
-            "what": noted.what if reworded else known.what,
+            "what": noted.what if later or taken_over else known.what,
+            "origin": noted.origin if taken_over else known.origin,
+            "against": None if taken_over else known.against,
+            "quoted": known.quoted or noted.quoted,
             "why": (noted.why or known.why) if newer else (known.why or noted.why),
             "sources": _joined(known.sources, noted.sources),
             "index": noted.index if newer else known.index,

@@ -46,6 +46,7 @@ class Noted(Record):
         confidence: From 0 to 1.
         corrects: It was said as a correction: it replaces what is about the same thing.
         instead_of: What it replaces, in its own words.
+        quoted: A model found it in the user's own words.
     """
 
     kind: StatementKind
@@ -57,6 +58,7 @@ class Noted(Record):
     confidence: float = 1.0
     corrects: bool = False
     instead_of: str = ""
+    quoted: bool = False
 
     @property
     def position(self) -> Position:
@@ -75,6 +77,7 @@ class Closing(Record):
         source: The entry that says so.
         index: Its place in that entry.
         newest: The newest is meant, whatever it is about.
+        origin: Who says so.
     """
 
     what: str = ""
@@ -84,6 +87,7 @@ class Closing(Record):
     source: int
     index: int = 0
     newest: bool = False
+    origin: Origin = "user"
 
     @property
     def position(self) -> Position:

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
+from langledger.state.base import Origin
 from langledger.state.planned import PendingCall
 from langledger.state.records import Statement, WorkingState
 from langledger.state.statements.proposal import Closing, Noted, Proposal, Said
@@ -123,8 +124,20 @@ def as_said(
     sources: tuple[int, ...],
     index: int,
     by_model: bool = False,
+    of_user: bool = False,
 ) -> Said:
-    """Return a proposal that passed the checks as what a state takes in."""
+    """Return a proposal that passed the checks as what a state takes in.
+
+    Args:
+        proposal: What is proposed.
+        state: The state it changes.
+        sources: The entries it comes from.
+        index: Its place in the last of them.
+        by_model: A model found it; else the agent proposes it.
+        of_user: The model found it in the user's own words.
+    """
+    users = of_user if by_model else bool(proposal.quote)
+    finder: Origin = "model" if by_model else "agent"
     if proposal.kind == "close":
         return Closing(
             what=_named(proposal, state),
@@ -133,6 +146,7 @@ def as_said(
             answer=proposal.why,
             source=sources[-1],
             index=index,
+            origin="user" if users else finder,
         )
     return Noted(
         kind=proposal.kind,
@@ -140,10 +154,11 @@ def as_said(
         why=proposal.why,
         sources=sources,
         index=index,
-        origin="model" if by_model else ("user" if proposal.quote else "agent"),
+        origin="user" if users and not by_model else finder,
         confidence=0.7 if by_model else 1.0,
         corrects=bool(proposal.id),
         instead_of=_named(proposal, state) if proposal.id else "",
+        quoted=by_model and of_user,
     )
 
 

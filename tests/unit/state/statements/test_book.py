@@ -7,11 +7,13 @@ import random
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from langledger.state.records import Statement, WorkingState
+from langledger.state.records import Origin, Statement, WorkingState
+from langledger.state.render import render_state
 from langledger.state.statements import book as books
 from langledger.state.statements.book import StatementBook
 from langledger.state.statements.likeness import replaces, same
 from langledger.state.statements.proposal import Closing, Noted, Said
+from langledger.tokens import count_text
 from tests.unit.state.folding import run
 
 
@@ -239,7 +241,69 @@ def test_an_agents_wording_does_not_take_the_place_of_the_users():
     noticed = Noted(kind="convention", what="Do not use npm here!", sources=(5,), origin="agent")
     StatementBook(state).take([ordered, noticed])
     (held,) = state.conventions
-    assert (held.what, held.origin, held.sources) == ("Never use npm here", "user", (1, 5))
+    assert (held.what, held.origin, held.sources) == ("Never use npm here", "user", (1,))
+
+
+OVERRULED = [
+    (
+        "Do not add a retry to the client.",
+        "I decided to add a retry to the client because it fails.",
+    ),
+    ("Keep the audit table.", "I've decided to delete the audit table because nothing reads it."),
+    ("Use Postgres 17.", "I decided to use Postgres 18 because it is newer."),
+    ("不要使用 npm。", "我决定使用 npm，因为 yarn 没装。"),
+]
+
+
+@pytest.mark.parametrize(("user", "agent"), OVERRULED)
+def test_what_an_agent_decides_leaves_what_the_user_said(user: str, agent: str):
+    state = run(HumanMessage(user), AIMessage(agent))
+    (own,) = (s for s in state.decisions if s.origin == "agent")
+    (users,) = (s for s in [*state.decisions, *state.conventions] if s.origin == "user")
+    assert (users.status, users.sources, own.against) == ("active", (0,), users.id)
+    shown = render_state(state, max_tokens=800, count=count_text)
+    assert f"{users.id} is the user's, says the contrary and holds" in shown
+
+
+@pytest.mark.parametrize("origin", ["agent", "model"])
+@pytest.mark.parametrize("first", [True, False])
+def test_the_order_in_which_they_are_found_changes_nothing(origin: Origin, first: bool):
+    ban = Noted(kind="convention", what="Do not push to main", sources=(1,))
+    own = Noted(kind="convention", what="push to main", sources=(3,), origin=origin)
+    state = WorkingState()
+    StatementBook(state).take([own, ban] if first else [ban, own])
+    assert [(s.status, s.against) for s in state.conventions] == [
+        ("active", None),
+        ("active", "c1"),
+    ]
+    StatementBook(state).take([Closing(id="c1", source=5, origin=origin)])
+    assert state.conventions[0].status == "active"
+
+
+def test_what_the_user_takes_over_of_an_agent_is_the_users():
+    agent = Noted(kind="decision", what="add a retry to the client", sources=(3,), origin="agent")
+    ban = Noted(kind="convention", what="Do not add a retry to the client", sources=(1,))
+    order = Noted(kind="decision", what="Add a retry to the client!", sources=(5,))
+    state = WorkingState()
+    StatementBook(state).take([ban, agent, order])
+    (held,) = state.decisions
+    assert (held.what, held.origin, held.against) == (order.what, "user", None)
+    assert (state.conventions[0].status, state.conventions[0].superseded_by) == (
+        "superseded",
+        held.id,
+    )
+
+
+def test_what_a_model_found_in_the_users_words_is_the_users():
+    found = Noted(kind="decision", what="Use MySQL 8", sources=(3,), origin="model", quoted=True)
+    agent = Noted(kind="decision", what="Use MySQL 9", sources=(5,), origin="agent")
+    state = said("Use MySQL 5.")
+    StatementBook(state).take([found, agent])
+    assert [(s.status, s.against) for s in state.decisions] == [
+        ("superseded", None),
+        ("active", None),
+        ("active", "d3"),
+    ]
 
 
 @pytest.mark.parametrize(
