@@ -16,7 +16,7 @@ from langledger.compaction.sentences import clip, lines_of, one_line, sentences,
 from langledger.compaction.transcript import readable_text
 from langledger.compaction.worth import tells_outcome, worth
 from langledger.state.interventions import reviewed
-from langledger.state.results import MAX_TEXT, judge
+from langledger.state.results import MAX_TEXT, judge, recorded_exit_code
 from langledger.tokens import count_texts
 from langledger.tokens.blocks import as_json
 
@@ -227,7 +227,7 @@ def _read_commits(found: Found, message: ToolMessage, call: Call) -> None:
         shell=True,
         kind="commit",
         masked=_CUT.search(call.subject) is not None,
-        recorded=message.additional_kwargs.get("exit_code"),
+        recorded=recorded_exit_code(message),
     )
     failed = verdict.ended is False or verdict.running or not verdict.ran
     shown = len(_COMMITTED.findall(text[:MAX_TEXT]))

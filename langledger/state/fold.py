@@ -38,7 +38,7 @@ from langledger.state.records import (
     ReadRecord,
     WorkingState,
 )
-from langledger.state.results import Verdict, judge, opened_file
+from langledger.state.results import Verdict, judge, opened_file, recorded_exit_code
 from langledger.state.runs import CommandRuns, running_commands
 from langledger.state.spellings import MAX_RANGES, merge_spellings
 from langledger.state.statements.book import StatementBook
@@ -183,8 +183,11 @@ class StateFold:
             masked=call.masked,
             changes=bool(call.changes or call.steps),
             programs={change.program for change in call.changes},
-            recorded=message.additional_kwargs.get("exit_code"),
+            recorded=recorded_exit_code(message),
+            tells_failures=self._state.failures_told.get(call.tool, source) < call.source,
         )
+        if message.status == "error" and verdict.exit_code:
+            self._tells_failures(call)
         if verdict.status != "pending":  # else the result may still come
             self._state.pending.remove(made)
         self._last_action(call, verdict)
@@ -199,6 +202,11 @@ class StateFold:
         self._apply(call, verdict, text)
         if verdict.status == "ok":
             hear_result(self._state, call, text, source)
+
+    def _tells_failures(self, call: PendingCall) -> None:
+        """Note that the tool tells of commands that fail, for the calls after this one."""
+        told = self._state.failures_told
+        told[call.tool] = min(told.get(call.tool, call.source), call.source)
 
     def _answered(self, call_id: str) -> PendingCall | None:
         """Return the call a result answers: of those with its id, the newest turn's."""

@@ -21,7 +21,7 @@ _KINDS: tuple[tuple[CommandKind, re.Pattern[str]], ...] = (
             r"|(?:mvn|gradle|gradlew|bazel|flutter|dart|zig|sbt|rails) (?:.* )?(?:test|verify)\b"
             r"|python[\d.]* (?:-\w+ )*(?:-m (?:pytest|unittest|nose|tox)|\S*(?:runtests"
             r"|manage\.py test|test_\w+\.py|_test\.py|/bin/test)\b)"
-            r"|(?:npx|bunx|uvx) \S*test"
+            r"|(?:npx|bunx|uvx) \S*test|node (?:-\S+ )*--test\b"
         ),
     ),
     (

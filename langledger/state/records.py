@@ -337,6 +337,8 @@ class WorkingState(BaseModel):
         files_read: By path, what was read.
         last_action: The newest tool call.
         pending: Calls whose results are not there yet.
+        failures_told: By tool, the first call whose failure it told with an exit code: of a
+            later one of which it tells none, it is taken that it went well.
         cwd: The directory that relative paths start from, where known.
         shell_cwd: Where a shell that keeps its directory was left, where that is not ``cwd``.
         shell_position: The call that left it there.
@@ -363,6 +365,7 @@ class WorkingState(BaseModel):
     files_read: dict[str, ReadRecord] = Field(default_factory=dict[str, ReadRecord])
     last_action: LastAction | None = None
     pending: list[PendingCall] = Field(default_factory=list[PendingCall])
+    failures_told: dict[str, int] = Field(default_factory=dict[str, int])
     cwd: str | None = None
     shell_cwd: str | None = None
     shell_position: Position = (-1, -1)

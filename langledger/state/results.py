@@ -2,7 +2,8 @@
 
 The message's own status decides where it says ``error``. Where it does not, most agents still
 tell in words: errors begin the text, exit codes stand at its head or its end.
-Only those places are read, since the middle is whatever a file or a program contained.
+Only those places are read, since the middle is whatever a file or a program contained. Of a
+shell command without an exit code its own words tell, or nothing does.
 """
 
 from __future__ import annotations
@@ -10,13 +11,26 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import cast
+
+from langchain_core.messages import ToolMessage
 
 from langledger.state.background import handles_of_result, says_running
+from langledger.state.endings import (
+    BAD,
+    CHECKS,
+    COMMITTED,
+    PUSHED,
+    REJECTED,
+    SUMMARY,
+    TROUBLE,
+    ended_by_words,
+)
 from langledger.state.interventions import kept_from_running
 from langledger.state.records import CommandKind, Outcome
 from langledger.state.text import one_line
 
-__all__ = ["MAX_TEXT", "Verdict", "judge", "opened_file"]
+__all__ = ["MAX_TEXT", "Verdict", "judge", "opened_file", "recorded_exit_code"]
 
 MAX_TEXT = 20_000
 """Characters of a result that are read from its start; of its end a tenth of that."""
@@ -60,7 +74,6 @@ _EXIT_AT_END = re.compile(
 _STILL_OPEN = re.compile(r"script (?:completed|running)|command (?:is )?running", re.IGNORECASE)
 _NO_START = re.compile(r"script failed|command timed out|execution error:|timeout\b", re.IGNORECASE)
 _OPENED = re.compile(r"^\[File: (.+?) \(\d+ lines", re.MULTILINE)
-_TROUBLE = re.compile(r"error|fail|exception|panic|fatal|not found|denied|refused", re.IGNORECASE)
 # "ERROR:" alone tells nothing; what it is stands on the next line.
 _LABEL = re.compile(r"[^\w.]*(?:[\w.]+ ){0,3}[\w.]+ ?:\s*\Z")
 _LONGEST_LABEL = 80
@@ -83,23 +96,6 @@ _GLUED = re.compile(r"\[Python Interpreter: .*", re.DOTALL)
 _PART = re.compile(r"\S{0,80}\s|\w{0,80}[^\w\s]{0,8}")
 # What stands before the output where a log of a session repeats the call.
 _ECHO = re.compile(r"\A[^\n`]{0,200}\n\n`[^\n]*`[ \t]*(?:\n+|\Z)")
-# The lines by which tests, checks, builds and commits tell how they ended, and the bad ones.
-_SUMMARY = re.compile(
-    r"(?:^|\W)\d+ (?:passed|failed|errors?|failures?|problems?|issues?)\b|^test result:"
-    r"|^\s*tests?:? +\d"
-    r"|^(?:FAILED|FAIL|PASS|OK)\b|^ok\s+\S|all checks passed|success: no issues"
-    r"|build (?:succeeded|successful|failed)",
-    re.IGNORECASE,
-)
-_COMMITTED = re.compile(r"^\[[\w./@-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\] ")
-_PUSHED = re.compile(r"^\s*[+* ]*(?:[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,}|\[new \w+\])\s+\S+ -> ")
-_REJECTED = re.compile(r"^\s*! \[(?:remote )?rejected\]")
-_BAD = re.compile(
-    r"(?:^|\W)(?!0 )\d+ (?:failed|errors?|failures?|problems?|issues)\b|^(?:FAILED|FAIL|--- FAIL)\b"
-    r"|^\s*(?:\S+: )?(?:fatal )?error(?:\[\w+\])?:|^test result: FAILED|build failed"
-    r"|^\S+:\d+:\d+: |\[(?:remote )?rejected\]|^nothing to commit",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +134,7 @@ def judge(
     changes: bool = False,
     programs: Collection[str] = frozenset(),
     recorded: object = None,
+    tells_failures: bool = False,
 ) -> Verdict:
     """Return how a call ended.
 
@@ -152,6 +149,8 @@ def judge(
             of a call that reads or searches is what was found.
         programs: The programs whose complaints are looked for.
         recorded: The exit code, where the message carries it beside the text.
+        tells_failures: The tool is known to tell the exit code of a command that failed, so that
+            one of which it tells none went well.
     """
     text = _ECHO.sub("", text, count=1) if shell else text
     head, tail = text[:MAX_TEXT], _end(text)
@@ -169,8 +168,8 @@ def judge(
         wrong = failed or said
     open_ended = running or (code is None and _STILL_OPEN.match(start) is not None)
     ended = None if open_ended else not wrong
-    if ended and masked:
-        ended = _ended_by_words(tail, kind)
+    if ended and (masked or (shell and code is None and not tells_failures)):
+        ended = ended_by_words(_telling(tail), kind, masked=masked)
     return Verdict(
         status="failed" if wrong else "ok",
         ended=ended,
@@ -180,6 +179,13 @@ def judge(
         running=running,
         handles=handles,
     )
+
+
+def recorded_exit_code(message: ToolMessage) -> object:
+    """Return the exit code that a result carries beside its text, as the tools of hosts do."""
+    artifact: object = message.artifact
+    beside = cast("dict[str, object]", artifact) if isinstance(artifact, dict) else {}
+    return message.additional_kwargs.get("exit_code", beside.get("exit_code"))
 
 
 def opened_file(text: str) -> str | None:
@@ -215,17 +221,6 @@ def _says_failed(head: str) -> bool:
     return _FAILED_WITHIN.search(first[:400]) is not None
 
 
-def _ended_by_words(tail: str, kind: CommandKind) -> bool | None:
-    """Return how a command ended whose exit code is lost; None where its words do not tell."""
-    if kind not in ("test", "build", "lint", "commit"):
-        return None
-    lines = tail.splitlines()
-    if any(_BAD.search(line) for line in lines):
-        return False
-    telling = (_SUMMARY, _COMMITTED, _PUSHED)
-    return True if any(p.search(line) for line in lines for p in telling) else None
-
-
 def _first_line(head: str) -> str:
     return _told(_telling(head), 0)
 
@@ -233,13 +228,13 @@ def _first_line(head: str) -> str:
 def _last_line(tail: str, kind: CommandKind, *, ok: bool) -> str:
     """Return the line of a program's output that tells most: of a failure the trouble."""
     lines = _telling(tail)
-    checks = kind in ("test", "build", "lint")
-    wanted: tuple[re.Pattern[str], ...] = (_SUMMARY,) if checks else ()
+    checks = kind in CHECKS
+    wanted: tuple[re.Pattern[str], ...] = (SUMMARY,) if checks else ()
     if not ok:
-        first = (_BAD,) if checks else (_REJECTED,) if kind == "commit" else ()
-        wanted = (*first, _TROUBLE)
+        first = (BAD,) if checks else (REJECTED,) if kind == "commit" else ()
+        wanted = (*first, TROUBLE)
     elif kind == "commit":
-        wanted = (_COMMITTED, _PUSHED)
+        wanted = (COMMITTED, PUSHED)
     for pattern in wanted:
         found = [at for at, line in enumerate(lines) if pattern.search(line)]
         if found:

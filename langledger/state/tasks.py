@@ -136,6 +136,7 @@ def switched(state: WorkingState, task_id: str | None, *, title: str = "") -> Wo
     shared: dict[str, Any] = {
         name: getattr(state, name)
         for name in (
+            "failures_told",
             "cwd",
             "shell_cwd",
             "shell_position",

@@ -217,19 +217,19 @@ OUTCOMES = [
     ("npm test > log 2>&1; tail -1 log", "FAIL src/a.test.js", False, "FAIL src/a.test.js"),
     ("pytest -q > log 2>&1; cat log", "7 passed in 1.2s", True, "7 passed in 1.2s"),
     ("pytest -q > log || tail -1 log", "something", None, "something"),
-    ("pytest -q > log; test -s log", "", True, ""),
+    ("pytest -q > log; test -s log", "exit code: 0", True, ""),
     ("./deploy.sh | tail -1", "error: no host", None, "error: no host"),
-    ("set -o pipefail; make | tail -1", "linked", True, "linked"),
-    ("cat a.log && make", "linked", True, "linked"),
+    ("set -o pipefail; make | tail -1", "linked\nexit code: 0", True, "linked"),
+    ("cat a.log && make", "linked\nexit code: 0", True, "linked"),
     # the line that tells most
-    ("npm run check", "> app@1 check\n> tsc --noEmit\n", True, ""),
+    ("npm run check", "> app@1 check\n> tsc --noEmit\n", None, ""),
     ("git commit -m x", "[main 0a1b2c3] x\n create mode 100644 a", True, "[main 0a1b2c3] x"),
     ("npm test", " Tests  8 passed (8)\n Duration  62.96s", True, "Tests 8 passed (8)"),
-    ("black a", "1 file done\n[This command modified 1 file you've read]", True, "1 file done"),
+    ("black a", "1 file done\n[This command modified 1 file you've read]", None, "1 file done"),
     ("curl x", '{\n "id": 7\n}\n', True, '"id": 7'),
     ("python a.py", "no\n[Python Interpreter: /opt/py]", True, "no"),
-    ("make", "Check compilation\n\n`make`\n\n```text\nlinked\n```", True, "linked"),
-    ("make", "Check compilation\n\n`make`", True, ""),
+    ("make", "Check compilation\n\n`make`\n\n```text\nlinked\n```", None, "linked"),
+    ("make", "Check compilation\n\n`make`", None, ""),
 ]  # fmt: skip
 
 
