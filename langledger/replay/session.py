@@ -22,7 +22,7 @@ from langledger.replay.formats.codex import CODEX
 from langledger.replay.formats.langchain import LANGCHAIN
 from langledger.replay.formats.langsmith import LANGSMITH
 from langledger.replay.formats.normalised import NORMALISED
-from langledger.replay.formats.openai_chat import OPENAI_CHAT
+from langledger.replay.formats.openai_chat import MINI_SWE_AGENT, OPENAI_CHAT, OPENHANDS_CALL
 from langledger.replay.formats.openhands import OPENHANDS
 from langledger.replay.formats.pi import PI
 from langledger.replay.formats.reading import Cursor, Placed, RecordReader, UnknownFormatError
@@ -52,6 +52,8 @@ FORMATS: tuple[Format, ...] = (
     OPENHANDS,
     SWE_AGENT,
     MOATLESS,
+    MINI_SWE_AGENT,
+    OPENHANDS_CALL,
     OPENAI_CHAT,
 )
 TEXT_FORMATS: tuple[TextFormat, ...] = (AIDER, SPECSTORY)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, SystemMessage
@@ -28,7 +29,7 @@ from langledger.replay.formats.shapes import (
     text,
 )
 
-__all__ = ["OPENAI_CHAT", "read_chat_message"]
+__all__ = ["MINI_SWE_AGENT", "OPENAI_CHAT", "OPENHANDS_CALL", "read_chat_message"]
 
 # How OpenHands ends the output of a command.
 _EXIT_CODE = re.compile(r"\[Command finished with exit code (-?\d{1,9})\]\s*\Z")
@@ -115,10 +116,31 @@ def _result(record: Json, content: Content, names: dict[str, str]) -> BaseMessag
     )
 
 
+def _of_mini_swe_agent(record: Json) -> bool:
+    told = optional_text(record, "trajectory_format") or ""
+    return told.startswith("mini-swe-agent") and _recognises(record)
+
+
+def _of_openhands(record: Json) -> bool:
+    return {"response", "args", "kwargs"} <= record.keys() and _recognises(record)
+
+
 OPENAI_CHAT = Format(
     name="openai-chat",
-    title="a JSON document with OpenAI chat messages (mini-swe-agent, OpenHands)",
+    title="a JSON document with OpenAI chat messages",
     recognises=_recognises,
     read=_read,
     parts=_parts,
+)
+MINI_SWE_AGENT = replace(
+    OPENAI_CHAT,
+    name="mini-swe-agent",
+    title="a mini-swe-agent trajectory",
+    recognises=_of_mini_swe_agent,
+)
+OPENHANDS_CALL = replace(
+    OPENAI_CHAT,
+    name="openhands",
+    title="OpenHands' log of a completion",
+    recognises=_of_openhands,
 )
