@@ -25,6 +25,10 @@ _LOG = re.compile(
     re.IGNORECASE,
 )
 
+_TIMES = re.compile(
+    r"\b\d{4}-\d\d-\d\d[T ]?|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?Z?|\bin \d+(?:\.\d+)? ?s\b"
+)
+
 
 def without_repeats(text: str) -> str:
     """Return a text whose repeated lines stand once, each with the number of its repetitions.
@@ -61,15 +65,17 @@ def _runs(lines: list[str]) -> Iterator[str]:
 
 
 class Repeats:
-    """Results that say the same as one before, but for numbers."""
+    """Results that say the same as one before: two runs with other counts do not."""
 
     def __init__(self) -> None:
-        self._first: dict[str, int] = {}
+        self._first: dict[str, tuple[int, str]] = {}
 
     def shortened(self, seq: int, text: str) -> str:
-        """Return a result, or that it is the one of an entry before."""
+        """Return a result, or that it is the one of an entry before, maybe but for its times."""
         if len(text) < 200:
             return text
-        key = text if not _LOG.search(text) else signature(text)
-        first = self._first.setdefault(key, seq)
-        return text if first == seq else f"(the same output as #{first})"
+        first, said = self._first.setdefault(_TIMES.sub("", text), (seq, text))
+        if first == seq:
+            return text
+        but = "" if said == text else ", but for its times"
+        return f"(the same output as #{first}{but})"
