@@ -46,29 +46,40 @@ def surroundings() -> dict[str, str]:
 
 
 def continuity_tables(records: Sequence[Record]) -> list[Table]:
-    """Return tables of scores and costs, for each window, threshold and kind of point."""
-    groups = sorted(
-        {(r["run"]["at"], r["run"]["window"], r["run"]["threshold"]) for r in records}, reverse=True
-    )
+    """Return tables of scores, costs and tasks for each window, threshold and kind of point.
+
+    Where there are several of these, a table of continuity by all of them is the last.
+    """
+    groups = sorted({_group(r) for r in records}, key=lambda g: (g[0] == "recorded", *g[1:]))
     tables: list[Table] = []
     for group in groups:
-        own = [
-            r
-            for r in records
-            if (r["run"]["at"], r["run"]["window"], r["run"]["threshold"]) == group
-        ]
-        at, window, threshold = group
-        place = (
-            "at the agents' own compactions"
-            if at == "recorded"
-            else f"window {window:,} tokens, threshold {threshold:.0%}"
-        )
+        own = [r for r in records if _group(r) == group]
+        place = _place(*group)
         tables.append(Table(f"What a view still tells, {place}", _COLUMNS, _scores(own)))
-        if at != "recorded":
+        if group[0] != "recorded":
             tables.append(Table(f"What it costs, {place}", _COSTS, _costs(own)))
-    kinds = sorted({r["task_type"] for r in records if r["kind"] == "event"})
-    tables.append(Table("Continuity by task", ("", *kinds), _by_task(records, kinds)))
+        kinds = sorted({r["task_type"] for r in own if r["kind"] == "event"})
+        tables.append(Table(f"Continuity by task, {place}", ("", *kinds), _by_task(own, kinds)))
+    if len(groups) > 1:
+        columns = ("", *(_short(*group) for group in groups))
+        rows = _by_group(records, groups)
+        tables.append(Table("Continuity by window and threshold", columns, rows))
     return tables
+
+
+def _group(record: Record) -> tuple[str, int, float]:
+    run = record["run"]
+    return run["at"], run["window"], run["threshold"]
+
+
+def _place(at: str, window: int, threshold: float) -> str:
+    if at == "recorded":
+        return "at the agents' own compactions"
+    return f"window {window:,} tokens, threshold {threshold:.0%}"
+
+
+def _short(at: str, window: int, threshold: float) -> str:
+    return "the agents' own" if at == "recorded" else f"{window:,} at {threshold:.0%}"
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -142,16 +153,30 @@ def _costs(records: Sequence[Record]) -> list[list[str]]:
 
 
 def _by_task(records: Sequence[Record], kinds: Sequence[str]) -> list[list[str]]:
-    rows: list[list[str]] = []
-    for strategy in strategies_in(records):
-        events = _of(records, strategy, "event")
-        rows.append([title_of(strategy), *(_mean_of(events, kind) for kind in kinds)])
-    return rows
+    return [
+        [
+            title_of(strategy),
+            *(_mean_of(e for e in events if e["task_type"] == kind) for kind in kinds),
+        ]
+        for strategy in strategies_in(records)
+        for events in [_of(records, strategy, "event")]
+    ]
 
 
-def _mean_of(events: Sequence[Record], kind: str) -> str:
-    own = [e["continuity"] for e in events if e["task_type"] == kind]
-    return f"{mean(own):.2f} ({len(own)})" if own else "–"
+def _by_group(
+    records: Sequence[Record], groups: Sequence[tuple[str, int, float]]
+) -> list[list[str]]:
+    return [
+        [title_of(strategy), *(_mean_of(e for e in events if _group(e) == g) for g in groups)]
+        for strategy in strategies_in(records)
+        for events in [_of(records, strategy, "event")]
+    ]
+
+
+def _mean_of(events: Iterable[Record]) -> str:
+    """Return the mean continuity of some compactions, and how many they are."""
+    scores = [event["continuity"] for event in events]
+    return f"{mean(scores):.2f} ({len(scores)})" if scores else "–"
 
 
 def mean(values: Iterable[float]) -> float:

@@ -49,6 +49,20 @@ def test_a_run_that_is_there_is_not_made_again(bench, session: Path, tmp_path: P
     assert [r["kind"] for r in records(out)].count("run") == 1
 
 
+def test_windows_and_thresholds_have_tables_of_their_own_and_one_of_all(
+    bench, session: Path
+) -> None:
+    grid = ("--window", "4000", "--window", "5000", "--threshold", "0.6", "--threshold", "0.8")
+    done = bench("continuity", session, "--strategy", "trimming", *grid)
+    assert done.exit_code == 0, done.output
+    for window, threshold in (("4,000", "60%"), ("5,000", "80%")):
+        place = f"window {window} tokens, threshold {threshold}"
+        assert done.stdout.count(place) == 3  # what views tell, what it costs, by task
+    whole = done.stdout.partition("Continuity by window and threshold\n\n")[2].splitlines()
+    assert whole[0] == "|  | 4,000 at 60% | 4,000 at 80% | 5,000 at 60% | 5,000 at 80% |"
+    assert whole[2].startswith("| trim_messages |")
+
+
 def test_a_session_that_cannot_be_read_is_told_and_the_rest_goes_on(
     bench, session: Path, tmp_path: Path
 ) -> None:
