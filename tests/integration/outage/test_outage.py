@@ -144,6 +144,7 @@ def test_more_than_may_wait_is_an_error_and_what_waits_is_not_lost(
         with pytest.raises(SerializationError):  # told now, not when the database is back
             ledger.append([HumanMessage("x", additional_kwargs={"o": object()})], thread_id="t")
         server.start()
+        until(lambda: ledger.outage is not None and not ledger.outage.waiting)
         ledger.append([HumanMessage("3")], thread_id="thread")
         until(lambda: ledger.count("thread") == 4)
         assert [e.message.text for e in ledger.history("thread")] == ["0", "1", "2", "3"]
