@@ -1,8 +1,8 @@
 """What views hold of the next action, over all calls, beside what a prompt cache would bill.
 
     python benchmarks/prefix.py [--transcripts ../shared/transcripts] [--window 32000]
-                                [--only SUBSTRING] [--most MESSAGES] [--peers NAME ...]
-                                [--database-url DSN]
+                                [--only SUBSTRING] [--least MESSAGES] [--most MESSAGES]
+                                [--peers NAME ...] [--database-url DSN]
 
 Each recorded session is lived call by call, by langledger and by its peers at the same window
 and trigger. What is sent and cached is counted as `langledger bench continuity` does it. Between
@@ -86,6 +86,7 @@ def main() -> None:
     parser.add_argument("--transcripts", type=Path, default=Path("../shared/transcripts"))
     parser.add_argument("--window", type=int, default=32_000)
     parser.add_argument("--only", default="")
+    parser.add_argument("--least", type=int, default=0, help="messages of a session")
     parser.add_argument("--most", type=int, default=100_000, help="messages of a session")
     parser.add_argument("--peers", nargs="*", help="names to compare with; all by default")
     parser.add_argument("--database-url")
@@ -102,7 +103,8 @@ def compare(options: argparse.Namespace, ledger: Ledger) -> None:
     totals = {name: Figures() for name in makers}
     done = 0
     for name, session in sessions_of([options.transcripts], ledger, tell=print):
-        if options.only not in name or len(session.messages) > options.most:
+        size = len(session.messages)
+        if options.only not in name or not options.least <= size <= options.most:
             continue
         messages, _ = conversation(session)
         for side, make in makers.items():

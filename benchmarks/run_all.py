@@ -101,8 +101,9 @@ BENCHES = [
     ),
     cli(
         "thresholds",
-        "continuity {shared}/transcripts --window 32000 --threshold 0.6 --threshold 0.85",
+        "continuity --window 32000 --threshold 0.6 --threshold 0.72 --threshold 0.85",
         f"continuity {SMALLEST} --window 4000 --threshold 0.6 --strategy trimming",
+        *CALIBRATED,
     ),
     *(
         cli(
@@ -147,6 +148,12 @@ BENCHES = [
         "prefix",
         "--transcripts {shared}/transcripts --most 270",
         "--transcripts {shared}/transcripts --only marshmallow-1867 --window 4000",
+    ),
+    script(
+        "prefix-longer",
+        "--transcripts {shared}/transcripts --least 290 --most 380 --peers deepagents",
+        "--transcripts {shared}/transcripts --only marshmallow-1867 --window 4000 --peers",
+        of="prefix",
     ),
     script("idle", "", "--calls 5"),
     script("counting", "--shared {shared}"),
