@@ -58,7 +58,8 @@ class Settings(BaseSettings):
         state_timeout: Seconds that an answer of the state's models may take; ``none``: as long as
             it takes.
         tag_model: Name of a small model that tags what rules leave open, for ``init_chat_model``.
-        memory_timeout: Seconds that one of its answers may take; ``none``: as long as it takes.
+        fact_model: Name of a small model that reads facts of users that rules miss.
+        memory_timeout: Seconds that an answer of these two may take; ``none``: as long as it takes.
         embedding_batch: Texts of one request to the embedding model, and new entries that set it
             off.
         embedding_delay: Seconds after which fewer do.
@@ -93,6 +94,7 @@ class Settings(BaseSettings):
     state_timeout: float | None = None
     recall_timeout: float | None = None
     tag_model: str | None = None
+    fact_model: str | None = None
     memory_timeout: float | None = None
     embedding_batch: int | None = Field(default=None, ge=1, le=1000)
     embedding_delay: float | None = Field(default=None, gt=0, allow_inf_nan=False)
@@ -159,7 +161,8 @@ class Settings(BaseSettings):
     @property
     def memory(self) -> dict[str, Any]:
         """Those of what works on memory in the background that are set, as options."""
-        return self._set("tag_model", "memory_timeout", "embedding_batch", "embedding_delay")
+        models = ("tag_model", "fact_model", "memory_timeout")
+        return self._set(*models, "embedding_batch", "embedding_delay")
 
     def _set(self, *names: str) -> dict[str, Any]:
         chosen = {name: value for name in names if (value := getattr(self, name)) is not None}

@@ -33,6 +33,7 @@ from langledger.entries import Location, Recorded
 from langledger.entries.lookup import Locate, lookup_tool
 from langledger.entries.raw import entry_tool
 from langledger.errors import ConfigurationError
+from langledger.memory.fact_model import FactReader, read_by
 from langledger.memory.parts import MemoryParts
 from langledger.operations import Executor, Operation
 from langledger.outage import Outage, answering, append, outage_of, with_outage_buffer
@@ -161,6 +162,7 @@ class Parts(MemoryParts, RepositoryParts):
         self,
         *,
         tag_model: BaseChatModel | str | None = None,
+        fact_model: BaseChatModel | str | None = None,
         memory_timeout: float | None = 60.0,
         embedding_batch: int = 20,
         embedding_delay: float = 10.0,
@@ -172,7 +174,8 @@ class Parts(MemoryParts, RepositoryParts):
         Args:
             tag_model: A small model that tags what the rules leave open, an object or a name for
                 ``init_chat_model``; None: rules alone.
-            memory_timeout: Seconds that one of its answers may take; None: as long as it takes.
+            fact_model: A small model that reads facts of users that rules miss.
+            memory_timeout: Seconds that one of their answers may take; None: as long as it takes.
             embedding_batch: Texts of one request to the embedding model, where that takes so many,
                 and new entries that set it off.
             embedding_delay: Seconds after which fewer do.
@@ -184,11 +187,15 @@ class Parts(MemoryParts, RepositoryParts):
             ConfigurationError: An argument is not usable.
         """
         seconds = check_optional_seconds("memory_timeout", memory_timeout)
-        model = chat_model(tag_model, "tag_model")
+        tagging, reading = chat_model(tag_model, "tag_model"), chat_model(fact_model, "fact_model")
         worker = self._recalling.worker
         worker.items = check_whole("embedding_batch", embedding_batch, least=1, most=1000)
         worker.seconds = check_seconds("embedding_delay", embedding_delay)
-        worker.tagger = None if model is None else Tagger(model=model, timeout=seconds)
+        worker.tagger = None if tagging is None else Tagger(model=tagging, timeout=seconds)
+        reader = None
+        if reading is not None:
+            reader = FactReader(model=reading, keeper=self.keeper, timeout=seconds)
+        read_by(self._executor, reader)
         return self
 
     def with_outage_buffer(self, messages: int = 1000, *, after: float = 5.0) -> Self:

@@ -16,7 +16,13 @@ class LongTerm(Protocol):
     """What is known of users beyond one thread."""
 
     def learn_from(
-        self, user_id: str, message: BaseMessage, *, thread_id: str, entry_id: int
+        self,
+        user_id: str,
+        message: BaseMessage,
+        *,
+        thread_id: str,
+        entry_id: int,
+        scope: str = "",
     ) -> Operation[int]:
         """Keep what a user's message says of the user; return how much was new."""
         ...

@@ -199,7 +199,11 @@ class Recaller:
             return ()
         thread_id = call.location.thread_id
         yield from self.long_term.learn_from(
-            user_id, request.message, thread_id=thread_id, entry_id=request.seq
+            user_id,
+            request.message,
+            thread_id=thread_id,
+            entry_id=request.seq,
+            scope=call.location.scope,
         )
         return (
             yield from self.long_term.lines(

@@ -14,7 +14,7 @@ from langledger.state.statements.chinese import CHINESE
 from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.prose import sentences
 
-__all__ = ["Fact", "facts_in"]
+__all__ = ["Fact", "facts_in", "is_plainly_said"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,7 @@ class Fact:
         slot: What it is about, of which there is one value at a time; empty: nothing such.
         withdrawn: The user denies it; ``text`` is then what they deny.
         value: What it says of its slot.
+        replaces: Key of a known fact that it takes the place of; empty: the one in its slot.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Fact:
     slot: str = ""
     withdrawn: bool = False
     value: str = ""
+    replaces: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,7 @@ _CLAUSES = re.compile(
     re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+")
+_SHORTEST = 3  # characters of a quotation
 
 
 def facts_in(text: str) -> list[Fact]:
@@ -227,12 +230,31 @@ def facts_in(text: str) -> list[Fact]:
     return list(found.values())
 
 
+def is_plainly_said(quote: str, text: str) -> bool:
+    """Tell whether a user's message states some words: not in a question, nor in what is pasted.
+
+    Args:
+        quote: The words.
+        text: What the user typed.
+    """
+    words = _folded(quote)
+    holding = [sentence for sentence in sentences(text) if words in _folded(sentence)]
+    return len(words) >= _SHORTEST and any(map(_is_plain, holding))
+
+
+def _is_plain(sentence: str) -> bool:
+    return not _PASSING.search(sentence) and not grammar_of(sentence).doubtful(sentence)
+
+
+def _folded(text: str) -> str:
+    return _SPACE.sub(" ", text).strip().rstrip(".!。！ ").casefold()
+
+
 def _facts(sentence: str) -> list[Fact]:
     """Return what a sentence says of the user: of its clauses, where more than one does."""
-    grammar = grammar_of(sentence)
-    if _PASSING.search(sentence) or grammar.doubtful(sentence):
+    if not _is_plain(sentence):
         return []
-    chinese = grammar is CHINESE
+    chinese = grammar_of(sentence) is CHINESE
     clauses = _CLAUSES.split(sentence)
     each = [fact for clause in clauses if (fact := _fact(clause, chinese=chinese)) is not None]
     if len(each) > 1:

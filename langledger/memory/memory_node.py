@@ -153,6 +153,7 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
                 call.messages[place],
                 thread_id=call.location.thread_id,
                 entry_id=entry_ids[place],
+                scope=call.location.scope,
             )
 
 

@@ -25,11 +25,12 @@ class MemoryParts:
     @property
     def long_term(self: Host) -> UserFacts:
         """What is known of users beyond one thread."""
+        from langledger.memory.fact_model import reader_of  # noqa: PLC0415
         from langledger.memory.indexing import Indexing  # noqa: PLC0415
         from langledger.memory.user_facts import UserFacts  # noqa: PLC0415
 
         indexing = Indexing(clean=self.redactor.text, encrypts=self.encrypts)
-        return UserFacts(self.tenant, indexing)
+        return UserFacts(self.tenant, indexing, reader_of(self.executor))
 
     def store(
         self: Host,

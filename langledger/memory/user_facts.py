@@ -18,7 +18,9 @@ from psycopg.types.json import Jsonb
 
 from langledger.arguments import check_text, check_whole
 from langledger.database.queries import load_queries
+from langledger.entries import Location
 from langledger.memory import storing
+from langledger.memory.fact_model import FactReader
 from langledger.memory.facts import Fact, facts_in
 from langledger.memory.indexing import Indexing
 from langledger.memory.places import FACTS, below
@@ -74,13 +76,21 @@ class UserFacts:
     Attributes:
         tenant: Whose they are.
         indexing: How they are found.
+        reader: A model that reads what rules miss; None: rules alone.
     """
 
     tenant: str
     indexing: Indexing
+    reader: FactReader | None = None
 
     def learn(
-        self, user_id: str, facts: Sequence[Fact], *, thread_id: str, entry_id: int
+        self,
+        user_id: str,
+        facts: Sequence[Fact],
+        *,
+        thread_id: str,
+        entry_id: int,
+        said_at: datetime | None = None,
     ) -> Operation[int]:
         """Keep facts that a user's message says; return how many are new or changed.
 
@@ -89,23 +99,25 @@ class UserFacts:
             facts: What the message says.
             thread_id: Where it was said.
             entry_id: The message.
+            said_at: When it was said; None: now.
         """
         if not facts:
             return 0
         known = {fact.key: fact for fact in (yield from self._all(user_id))}
         source = {"thread_id": thread_id, "entry_id": entry_id}
+        at = said_at or datetime.now(UTC)
         ops: list[Op] = []
         changed = 0
         for fact in facts:
             old = _met(fact, known)
-            if (old is not None and source in old.sources) or _given_up(fact, source, known):
+            if _given_up(fact, source, known) or (old is not None and _stands(old, source, at)):
                 continue
             if fact.withdrawn:
                 written = [replace(old, status=_SUPERSEDED)] if old is not None else []
                 changed += old is not None
             else:
                 changed += old is None or old.text != fact.text
-                written = _written(fact, old, source)
+                written = _written(fact, old, source, at)
             known |= {one.key: one for one in written}
             ops += [_put(user_id, one) for one in written]
         if ops:
@@ -113,14 +125,22 @@ class UserFacts:
         return changed
 
     def learn_from(
-        self, user_id: str, message: BaseMessage, *, thread_id: str, entry_id: int
+        self,
+        user_id: str,
+        message: BaseMessage,
+        *,
+        thread_id: str,
+        entry_id: int,
+        scope: str = "",
     ) -> Operation[int]:
         """Keep what a user's message says of the user; return how many facts are new or changed.
 
-        Only what the user typed is read.
+        Only what the user typed is read: by rules now, and by the model in the background.
         """
         if not isinstance(message, HumanMessage):
             return 0
+        if self.reader is not None:
+            self.reader.notice(self, user_id, Location(self.tenant, thread_id, scope))
         facts = facts_in(user_text(message))
         return (yield from self.learn(user_id, facts, thread_id=thread_id, entry_id=entry_id))
 
@@ -235,6 +255,9 @@ def _without(row: Row, thread_id: str) -> PutOp:
 
 def _met(fact: Fact, known: dict[str, KnownFact]) -> KnownFact | None:
     """Return the fact that this one repeats, rewords or replaces."""
+    named = known.get(fact.replaces)
+    if named is not None and named.status == _ACTIVE:
+        return named
     if fact.slot:
         held = known.get(_key(fact))
         if held is None or held.status != _ACTIVE:
@@ -260,7 +283,16 @@ def _given_up(fact: Fact, source: dict[str, Any], known: dict[str, KnownFact]) -
     )
 
 
-def _written(fact: Fact, old: KnownFact | None, source: dict[str, Any]) -> list[KnownFact]:
+def _stands(old: KnownFact, source: dict[str, Any], at: datetime) -> bool:
+    """Whether a fact stands against what a message says: it is from there too, or from later."""
+    thread_id = source["thread_id"]
+    here = [one.get("entry_id", 0) for one in old.sources if one.get("thread_id") == thread_id]
+    return max(here) >= source["entry_id"] if here else old.said_at > at
+
+
+def _written(
+    fact: Fact, old: KnownFact | None, source: dict[str, Any], at: datetime
+) -> list[KnownFact]:
     """Return the facts to write: the new one, and the one it replaces, marked."""
     key = _key(fact)
     new = KnownFact(
@@ -271,7 +303,7 @@ def _written(fact: Fact, old: KnownFact | None, source: dict[str, Any]) -> list[
         status=_ACTIVE,
         superseded_by=None,
         sources=(source,),
-        said_at=datetime.now(UTC),
+        said_at=at,
     )
     if old is None:
         return [new]

@@ -82,7 +82,7 @@ PARTS = {
         "redactor",
         "replica",
     ),
-    *("tenant", "with_outage_buffer"),
+    *("tenant", "with_memory", "with_outage_buffer"),
 }
 
 SAVER: Mapping[str, Call] = {
@@ -144,7 +144,7 @@ FACTS: Mapping[str, Call] = {
     "lines": lambda it: it.lines(USER, WORD.upper(), opening=True, thread_id="other"),
     "search": lambda it: it.search(USER, WORD.upper()),
 }
-FACTS_PARTS = {"indexing", "learns", "tenant"}
+FACTS_PARTS = {"indexing", "reader", "tenant"}
 
 
 def _policy() -> Any:
