@@ -8,11 +8,11 @@ told with its text since "B" has none. A step of the work ("Want me to push?") i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from langledger.state.planned import Offer
 from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.likeness import about, features
+from langledger.state.statements.patterns import user_statements
 from langledger.state.statements.proposal import Noted
 from langledger.state.statements.prose import own_words, sentences
 from langledger.state.text import one_line
@@ -97,7 +97,8 @@ _PICKS = re.compile(
     re.IGNORECASE,
 )
 _PICKED = re.compile(
-    r"\W*\Z|\s*[,;:，；—–-]\s*\S"
+    r"\W*\Z|\s*[,;:，；—–-]\s*\S|\s*(?:用于|用在|给)"
+    r"|\s+and (?=(?:keep|add|also|then|use|make|drop|please|with|for)\b)"
     r"|\s+(?:please|then|it is|because|since|but|from|for|with|as|thanks)\b"
     r"|\s+(?:seems|sounds|looks|is|works)(?: \w+)?"
     r" (?:good|best|better|fine|ok(?:ay)?|great|right)\b",
@@ -112,7 +113,46 @@ _YES = re.compile(
     re.IGNORECASE,
 )
 _AMENDS = re.compile(
-    r"(?:but|also|and|then|except|only|with|in|on|as|via|by|using|without|separately)\b|但|不过|另外|同时|还有|顺便",
+    r"(?:but|also|(?:and|then)(?! (?:i|you|we|they|he|she|it|see|try)\b)|except|only|with|in|on|as"
+    r"|via|by|using|without|separately)\b|但|不过|另外|同时|还有|顺便",
+    re.IGNORECASE,
+)
+_REFUSES = re.compile(
+    r"\b(?:no|not|nope|nah|never|none|nobody|nothing|neither|nor|cannot|cant|wont"
+    r"|(?:do|does|did|should|would|could|is|are|was)nt|\w+n['’]t|nevermind|wait|hold o(?:n|ff)"
+    r"|fired)\b|[不别別勿没沒甭]|无[须需]|算了|才怪|个[鬼屁]",
+    re.IGNORECASE,
+)
+# Words of a refusal that refuse nothing.
+_NO_REFUSAL = re.compile(
+    r"\b(?:(?:no|not an?) (?:problem|issue|objections?|worries|concerns?|doubt)|why not|not bad"
+    r"|can['’]?t wait)\b|没(?:有)?(?:问题|意见|关系|事)|不错|为什么不|何不|不[过仅但管]",
+    re.IGNORECASE,
+)
+_POINTS_AT_IT = re.compile(r"\b(?:it|that|this|them|those|these|so|anything)\b", re.IGNORECASE)
+_TAKES_BACK = re.compile(
+    r"(?:(?:wait|actually|hold on|scratch that|sorry|on second thought)\b"
+    r"|(?:no|nope)(?=\s*(?:[,.!:;—–-]|wait\b|\Z))|不对|不[,，]|等等|等一下|算了)",
+    re.IGNORECASE,
+)
+_WAVERS = re.compile(
+    r"\b(?:wait|actually|sorry|scratch)\b|\bno\b(?=\s*[,.!;]|\s+[a-h1-8]\b)|等等|不对|算了",
+    re.IGNORECASE,
+)
+_ADDS_NOTHING = re.compile(
+    r"\b(?:pl(?:ease|s|z)|than(?:ks|k you)|thx|ok(?:ay)?|then|it is|now|the|one|option|approach"
+    r"|(?:is|seems|sounds|looks|works)(?: \w+)? (?:good|best|better|fine|ok(?:ay)?|great|right))\b"
+    r"|谢谢|吧|就行|好了?|[个种项条]",
+    re.IGNORECASE,
+)
+_ANOTHER = re.compile(
+    rf"(?:[,;，；]|\b(?:and|but)\b)\s*(?P<label>{_LABEL})"
+    r"(?=\s+(?:for|as|in|on|with|when|if)\b|\s*[用给做在]|\s*[.!。]?\Z)",
+    re.IGNORECASE,
+)
+_SAYS_YES = re.compile(
+    r"(?:\W|\b(?:it|that|this|so|do|please|now|then|go|ahead|both|all|them|just|i|we|you|should|can"
+    r"|may|let['’]?s|want|too)\b)*\Z",
     re.IGNORECASE,
 )
 _HOLDS_OFF = re.compile(r"\b(?:wait|first|before|later|not yet)\b|先|等|再说|稍后", re.IGNORECASE)
@@ -140,11 +180,14 @@ def taken_up(offer: Offer, text: str, source: int) -> Noted | None:
         text: What the user typed.
         source: Seq of its entry.
     """
-    first = next(iter(sentences(own_words(text))), "") or one_line(text, _LONGEST_PICK)
-    first = first.rstrip(" :：")
+    said = sentences(own_words(text)) or [one_line(text, _LONGEST_PICK)]
+    if any(_TAKES_BACK.match(sentence) for sentence in said[1:]):
+        return None
+    first = said[0].rstrip(" :：")
     clause = _CLAUSE.split(first)[0]
     what = "" if grammar_of(clause).doubtful(clause) else _chosen(offer, first)
-    if not (what or grammar_of(first).doubtful(first)):
+    plain = _NO_REFUSAL.sub("", first)
+    if not (what or grammar_of(plain).doubtful(plain) or _refuses(said, offer.proposal)):
         what = _agreed(offer.proposal, first)
     if not what:
         return None
@@ -205,28 +248,33 @@ def _chosen(offer: Offer, reply: str) -> str:
     options = dict(offer.options)
     if not options:
         return ""
-    picked = list(_picked(options, reply)) or _in_other_words(options, reply)
+    picked, rest = _picked(options, reply)
+    if not picked:
+        picked = _in_other_words(options, reply)
+        named = features(" ".join(options[label] for label in picked)).words
+        rest = " ".join(features(reply).words - named)
     if not picked:
         return ""
     told = " + ".join(f"Option {label.upper()}: {options[label]}" for label in picked)
-    return told if len(reply) <= len("go with the second option") else f"{told} — {_said(reply)}"
+    adds = re.search(r"\w", _ADDS_NOTHING.sub("", rest)) is not None
+    return f"{told} — {_said(reply)}" if adds else told
 
 
-def _picked(options: dict[str, str], reply: str) -> Iterator[str]:
+def _picked(options: dict[str, str], reply: str) -> tuple[list[str], str]:
+    """Return the labels that a reply begins with, and what else it says; none where it wavers."""
     found = _PICKS.match(reply)
-    if found is None:
-        return
-    rest = found["rest"] or found["rest2"] or found["rest3"] or ""
-    if not _PICKED.match(rest):
-        return
+    rest = (found["rest"] or found["rest2"] or found["rest3"] or "") if found else ""
+    if found is None or not _PICKED.match(rest) or _WAVERS.search(rest):
+        return [], ""
     if (place := found["place"]) is not None:
         at = _PLACES[place.lower()]
         labels = [*options][at : at + 1 or None]
     else:
         more = re.findall(r"\b[a-h1-8]\b", (found["more"] or "").lower())
         labels = [_same_label(options, (found["label"] or found["zh"]).lower()), *more]
-    if all(label in options for label in labels):
-        yield from labels
+        others = (match["label"].lower()[-1] for match in _ANOTHER.finditer(rest))
+        labels += [label for label in others if label in options and label not in labels]
+    return (labels, rest) if all(label in options for label in labels) else ([], "")
 
 
 def _same_label(options: dict[str, str], label: str) -> str:
@@ -263,8 +311,22 @@ def _repeats(rest: str, proposal: str) -> bool:
     """Whether a reply says only what was proposed, as in "yes pls bump"."""
     if not rest.isascii():
         return set(rest) <= {*proposal, *"吧了。！! "}
-    said = re.sub(r"\bpl\w{1,4}s?\b", " ", rest)
-    return features(said).words <= features(proposal).words
+    said = re.sub(r"\bpl\w{1,4}s?\b", " ", _NO_REFUSAL.sub(" ", rest))
+    words = features(said).words
+    if not words:
+        return _SAYS_YES.match(said) is not None
+    return words <= features(proposal).words
+
+
+def _refuses(said: list[str], proposal: str) -> bool:
+    """Whether a reply has a no in it; an order about something else refuses nothing."""
+    for at, sentence in enumerate(said):
+        if not _REFUSES.search(_NO_REFUSAL.sub("", sentence)):
+            continue
+        orders = at > 0 and bool(user_statements(sentence, 0))
+        if not orders or _POINTS_AT_IT.search(sentence) or about(sentence, proposal) > 0:
+            return True
+    return False
 
 
 def _said(reply: str) -> str:

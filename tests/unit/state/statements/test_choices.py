@@ -106,3 +106,90 @@ def test_the_newer_choice_takes_the_place_of_the_older(first: str, second: str):
 )
 def test_what_an_agent_did_or_left_and_why_is_its_decision(said: str, decides: bool):
     assert bool(run(HumanMessage("Go on."), AIMessage(said)).decisions) is decides
+
+
+REFUSALS = [
+    "absolutely not",
+    "definitely not",
+    "of course not",
+    "ok not",
+    "yeah no",
+    "sure, no",
+    "okay we do not",
+    "yes you should not",
+    "yes and no",
+    "yes but no",
+    "ok but not now",
+    "ok but please do not",
+    "ok then never mind",
+    "approved by nobody",
+    "yes but wait",
+    "do it and i quit",
+    "ok, then i'd have to restore the backup. no",
+    "go ahead and try and you are fired",
+    "good point. do not drop anything",
+    "yes\n\nno wait, keep them",
+    "Yes.\nActually, keep them.",
+    "yes. dont do it",
+    "ok. never drop tables",
+]
+
+
+@pytest.mark.parametrize("reply", REFUSALS)
+def test_a_no_anywhere_in_a_reply_is_no_consent(reply: str):
+    state = run(AIMessage("Should I drop the legacy tables?"), HumanMessage(reply))
+    assert not any(s.what.startswith("Agreed") for s in state.decisions)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "可以不删",
+        "行不删",
+        "好，不删",
+        "嗯，不",
+        "是的，不用",
+        "可以但不要",
+        "对，别删旧表",
+        "好的，不删旧表",
+    ],
+)
+def test_a_chinese_no_is_no_consent(reply: str):
+    state = run(AIMessage("要不要我删掉不用的旧表？"), HumanMessage(reply))
+    assert state.decisions == []
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "yes, no problem",
+        "sure, why not",
+        "yes do it now please",
+        "yes. and never touch the vendored copy",
+        "yes, drop the legacy tables",
+        "ok, without the views",
+    ],
+)
+def test_a_yes_is_one_whatever_else_is_ordered(reply: str):
+    state = run(AIMessage("Should I drop the legacy tables?"), HumanMessage(reply))
+    assert state.decisions[0].what.startswith("Agreed: drop the legacy tables")
+
+
+@pytest.mark.parametrize(
+    ("reply", "what"),
+    [
+        ("2, without pgvector", "Option 2: postgres — 2, without pgvector"),
+        ("1 but only for dev", "Option 1: redis — 1 but only for dev"),
+        ("1 for dev, 2 for prod", "Option 1: redis + Option 2: postgres — 1 for dev, 2 for prod"),
+        ("2，但不要用 pgvector", "Option 2: postgres — 2，但不要用 pgvector"),
+        ("1 and keep the view", "Option 1: redis — 1 and keep the view"),
+        ("2 please, thanks!", "Option 2: postgres"),
+        ("the second one is best", "Option 2: postgres"),
+        ("2, no wait, 1", ""),
+        ("2\nno, 1", ""),
+        ("1? no, 2", ""),
+    ],
+)
+def test_what_is_said_of_an_option_goes_with_it(reply: str, what: str):
+    state = run(AIMessage("1. redis\n2. postgres\nWhich?"), HumanMessage(reply))
+    assert [s.what for s in state.decisions if s.what.startswith("Option")] == ([what] * bool(what))
