@@ -30,27 +30,53 @@ _TITLE = 80
 _BRIEF = 80
 _ABOUT = 0.25
 _CHOOSES = re.compile(
-    r"(?:(?:yes|yep|yeah|no|nope|both|neither|all|none|either|the (?:first|second|third|last|former"
+    r"(?:(?:(?:yes|ok(?:ay)?|sure|fine)(?: please)?|yep|yeah|no|nope|both|neither|all|none|either"
+    r"|the (?:first|second|third|last|former"
     r"|latter)(?: (?:one|option))?|(?:option|number|#)? ?(?:\d|[a-e])|是的?|不是|对"
-    r"|不|好的?|都要?|第[一二三四]"
-    r"个?|选[\dA-Ea-e一二三四])(?:[\s,.!)。，！]+(?:please|thanks|one|that one)?){0,2}\Z"
-    r"|(?:the |use |go with |just |only )?[\w./-]+(?: [\w./-]+){0,3}[.!]?\Z)",
+    r"|不(?:要|用|需要|包含)?|要|需要|好的?|都要?|第[一二三四]"
+    r"个?|选[\dA-Ea-e一二三四])(?:[\s,.!)。，！]+(?:please|thanks|one|that one|吧|的)?){0,2}\Z"
+    r"|(?:yes|yep|yeah|no|nope|是的?|好的?|不)[,，.。]? ?(?:(?:but|and|except|only)\b|不过|但是?)"
+    r"(?!.*(?:\b(?:wait|hold|let me|don['’]?t|not)\b|等|[别別]|不要|\?|？)).{4,}"
+    r"|(?:only|just|all but|everything except|只) ?\S.{2,40}\Z)",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"(?:the |use |go with |just |only )?[\w./-]+(?: [\w./-]+){0,3}[.!]?\Z", re.IGNORECASE
+)
+# A question that only yes, no or a choice answers; one that names both sides asks which.
+_YES_OR_NO = re.compile(
+    r"(?:(?:and|or|so|but|also|then),? )*(?:should|shall|do|does|did|is|are|was|were|has|have|can"
+    r"|could"
+    r"|may|will|would|want)\b(?!.*\bor\b)|(?!.*还是).*(?:要不要|是否|能不能|可不可以|需不需要"
+    r"|吗[？?]\Z)",
+    re.IGNORECASE,
+)
+# Short, and answers nothing: thanks, praise, what somebody else said.
+_REMARK = re.compile(
+    r"(?:(?:good|great|nice|fair|excellent|interesting) (?:question|point|catch|idea|thought)"
+    r"|(?:ok(?:ay)?,? )?(?:i see|got it|hm+|interesting|thanks?(?: you)?|wow|cool|lol|haha)"
+    r"|.*\b(?:says?|said|thinks?|asked|wants?)\b|好问题|谢谢|明白了?|哈哈)[.!。！]*(?: .*)?\Z",
     re.IGNORECASE,
 )
 # A reply that leaves a question open, and the words beside it that say no more.
 _PUT_OFF = re.compile(
     r"\b(?:(?:do not|don['’]?t) (?:know|care yet)|dunno|idk|not (?:yet|sure|decided|certain|now)"
-    r"|no (?:idea|clue)|unsure|undecided|haven['’]?t decided|can['’]?t (?:say|tell)|later"
+    r"|no (?:idea|clue)|wait|hold on|unsure|undecided|haven['’]?t decided|can['’]?t (?:say|tell)"
+    r"|later"
     r"|(?:let (?:me|us)|let['’]?s|i['’]?ll|we['’]?ll|(?:have|need) to)"
     r" (?:think|see|check|decide))\b"
-    r"|不(?:太)?(?:知道|清楚|确定)|没(?:有)?(?:想好|想过|决定)|(?:以后|回头|晚点|稍后|待会儿?)(?:再?说)?"
+    r"|不(?:太)?(?:知道|清楚|确定)|没(?:有)?(?:想好|想过|决定)|(?:以后|回头|晚点|稍后"
+    r"|待会儿?)(?:再?说)?"
     r"|再说|再?(?:想想|看看|想一想|考虑一?下)",
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
-    r"\b(?:hmm+|sorry|well|ok(?:ay)?|honestly|really|i|we|['’]?(?:m|re)|am|are|still|yet|but|and|ask"
+    r"\b(?:hmm+|sorry|well|ok(?:ay)?|yes|yeah|no|honestly|really|i|we|['’]?(?:m|re)|am|are|still"
+    r"|yet|but|and|ask"
     r"|me|about|on|to|get|back|you|it|that|this|for|right|now|at the moment|tomorrow|please|decide"
-    r"|what)\b|[我们还也现在暂时让先吧呢哦嗯了]",
+    r"|what|go on|carry on|continue|proceed|move on|keep going|skip|leave|do|start|with|the rest"
+    r"|everything else|meanwhile|first|then|so|for now)\b|先?(?:继续|做|跳过)|(?:其他|剩下)的?"
+    r"|[我们还也现在暂时让先吧呢哦嗯了]",
     re.IGNORECASE,
 )
 # What could be asked of nobody: "What more could one want?", "How hard can it be?".
@@ -65,8 +91,10 @@ _PERSONAL = re.compile(
     r"|(?:have|did|were|do) you (?:\w+ )?(?:travel\w*|visit\w*|been|seen|watch\w*|eat|eaten"
     r"|attend\w*|hear|feel\w*|cook\w*|listen\w*)|your (?:day|friends?|mood|hobb\w+|weekend"
     r"|favou?rite)|(?:did|do) you (?:have|do) (?:for|today|yesterday|on))\b"
-    r"|[你您](?:们)?(?:今天|最近|平时|平常|通常|一般)?(?!.*(?:方案|数据库|接口|端口|版本|选|改|用哪))(?:觉得"
-    r"|感觉|最|平时|通常|最近|去|看|知道|喜欢|有什么|有一些|穿|想过|打算|计划|还|今天|叫|可以叫|可以告诉|都"
+    r"|[你您](?:们)?(?:今天|最近|平时|平常|通常|一般)?(?!.*(?:方案|数据库|接口|端口|版本|选|改"
+    r"|用哪))(?:觉得"
+    r"|感觉|最|平时|通常|最近|去|看|知道|喜欢|有什么|有一些|穿|想过|打算|计划|还|今天|叫|可以叫"
+    r"|可以告诉|都"
     r"|的老师|是想)|知道.*吗|为什么要学|喜欢.*(?:吗|呢)[？?]",
     re.IGNORECASE,
 )
@@ -104,9 +132,10 @@ def hear_user(state: WorkingState, message: HumanMessage, source: int) -> None:
     decided = _take_up(state, book, text, source)
     for question in _put_before(state):
         decided = _answer(book, question, text, source, decided=decided) or decided
+    last = state.heard[-1] if state.heard else -1
     state.heard = (*state.heard, source)[-OPEN_FOR:]
     said = [s for s in user_statements(text, source) if not (decided and _is_the_reply(s))]
-    book.take([*taken_back(text, source, state.conventions), *said])
+    book.take([*taken_back(text, source, state.conventions, last=last), *said])
     book.expire()
     with_topic(state, text)
 
@@ -177,9 +206,8 @@ def _answer(
     book.take([closing])
     if _PERSONAL.search(question.what) or text.rstrip().endswith(("?", "？")):
         return False
-    chooses = _CHOOSES.match(text) is not None
     brief = len(text) <= _BRIEF and about(question.what, text) >= _ABOUT
-    if decided or not (chooses or brief):
+    if decided or not (_chooses(question.what, text) or brief):
         return False
     said = Noted(
         kind="decision",
@@ -192,8 +220,16 @@ def _answer(
     return True
 
 
+def _chooses(question: str, text: str) -> bool:
+    """Whether a reply says yes or no, or names what it chooses."""
+    named = _NAMED.match(text) is not None and not _YES_OR_NO.match(question)
+    return _CHOOSES.match(text) is not None or (named and not _REMARK.match(text))
+
+
 def _leaves_open(question: str, text: str, source: int) -> bool:
-    """Whether a reply is no answer: it puts the question off, or orders something else."""
+    """Whether a reply is no answer: a remark, a delay, or an order of something else."""
+    if _REMARK.match(text) and len(text) <= _BRIEF and not _CHOOSES.match(text):
+        return True
     beside = _BESIDE.sub("", _PUT_OFF.sub("", text[:_BRIEF]))
     if len(text) <= _BRIEF and _PUT_OFF.search(text) and not re.search(r"\w", beside):
         return True

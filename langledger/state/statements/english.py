@@ -7,13 +7,21 @@ from langledger.state.statements.grammar import Grammar, Rule
 
 __all__ = ["ENGLISH"]
 
-_BARE = r"(?:,?\s+(?:just|please|also|really|ever|actually|at all|only|simply),?)*"
+_BARE = r"(?:,?\s+(?:just|please|also|really|ever|actually|at all|only|simply),?)*+"
 _NOT_ORDERS = (
     r"worry|bother|mind|care|get me wrong|think|know|see|understand|believe|recall|remember|like"
     r"|feel|have|need|seem|mean|trust|you|we|they|i\b|hesitate|panic|be (?:afraid|sorry|shy)|sweat"
     r"|gonna|going|would|will|was|were|had|been|have been|in my"
     r"|seen|heard|met|done|tried|felt|saw|knew|thought"
     r"|give up|ask again|ask me why|say|love|agree|expect|quite|even know|work\b|exist"
+    r"|tell me|get (?:what|why|how|the|this|that|it)\b|follow\W*\Z|follow why"
+)
+# What "never" and "always" report of: what was, what is done by something, how something is.
+_REPORTED = (
+    r"(?:(?!(?:embed|exceed|proceed|succeed|feed|seed|speed)\b)\w+ed|(?!alias\b)\w+[^\Wsui]s"
+    r"|(?!(?:ping|bring|string)\b)\w+ing|went|got|gave|came|ran|broke|became|took|made|wrote|lost"
+    r"|found|left|kept|slow|fast|null|none|empty|undefined|nan|zero|true|false|wrong|right|broken"
+    r"|flaky|late|early|busy|down|up|red|green|same|on|off|in|at|about|one|when|since|because)\b"
 )
 _DOING = (
     r"using|adding|writing|changing|creating|touching|committing|running|editing|putting|making"
@@ -35,13 +43,16 @@ _SUBJECT = (
 _CONVENTIONS = (
     Rule(
         "convention",
-        rf"(?:do not|don'?t|never|avoid|please refrain from){_BARE}\s+(?!(?:{_NOT_ORDERS})\b)"
+        rf"(?:do not|don'?t|never(?!{_BARE}\s+{_REPORTED})|avoid|please refrain from){_BARE}\s+"
+        rf"(?!(?:{_NOT_ORDERS})\b)"
         r"(?!forget)[a-z`\"]",
         0.9,
     ),
     Rule(
         "convention",
-        rf"(?:stop|quit) (?!being\b|doing\b)\w+ing\s+\S|no more (?:{_DOING})\s+\S",
+        r"(?:stop|quit) (?!(?:being|doing|complaining|joking|lying|wasting|trying)\b"
+        r"|making (?:excuses"
+        rf"|fun|jokes))\w+ing\s+\S|no more (?:{_DOING})\s+\S",
         0.9,
     ),
     Rule("convention", r"(?:don'?t|do not|never) forget (?:to|that|the)\b", 0.85),
@@ -49,7 +60,7 @@ _CONVENTIONS = (
         "convention",
         r"always\s+(?!(?:get|got|have|had|been|the case|wanted|thought|fail|feel|love|like"
         r"|enjoy|nice|good|great|happy|glad|fun|lovely|a|an|here|there|something|someone)\b)"
-        r"(?!\w+(?:ed|[^su]s)\b)[a-z]",
+        rf"(?!{_REPORTED})[a-z]",
         0.9,
     ),
     Rule(
@@ -78,7 +89,8 @@ _CONVENTIONS = (
     ),
     Rule(
         "convention",
-        r"(?:every time|each time|whenever|before (?:you|each|every|any)|after (?:you"
+        r"(?:every time|each time|whenever"
+        r"|before (?:you|each|every|any)|after (?:you(?! (?:finish|are (?:done|finished)))"
         r"|each|every|any))"
         r"\b[^,]{3,80},\s*(?:please\s+)?(?:always|never|run|use|check|add|do not|don'?t"
         r"|ask|make sure"
@@ -97,7 +109,9 @@ _CONVENTIONS = (
         r"are (?:not )?allowed to|can only|should only|may only|are forbidden to|should not|"
         r"shouldn'?t|(?:cannot|can'?t)(?= (?:use|run|edit|change|modify|commit|push|access|touch"
         r"|call|install|write|add|rely|assume|delete|remove|skip|merge)\b)) (?!be\b|see|believe"
-        r"|expect)\w",
+        r"|expect|try (?:it|this)|admit|agree|love|laugh|hand it|have (?:\w+ed|been|done|seen|made"
+        r"|broken|left|lost"
+        r"|written|taken|gone|run|forgotten|had|got|misread|known|gotten|meant|put|set|cut)\b)\w",
         0.85,
     ),
     Rule(
@@ -149,8 +163,11 @@ _CONVENTIONS = (
     Rule(
         "convention",
         r"(?:our|the|one|a|new|another|house|general|overriding"
-        r"|project) (?:\w+ )?(?:convention|rule|policy|directive|guideline)s?\s*(?:is"
-        r"|are|here is|:)\s*\S",
+        r"|project) (?:\w+ )?(?:convention|rule|policy|directive|guideline)s?\s*(?:(?:is|are)\s+(?="
+        r"(?:that|to|not to|never|always|no(?! longer)|we|you|all|every|each|any|only|max\w*"
+        r"|at most"
+        r"|at least|use|do not|don'?t|tabs|spaces|snake|camel|kebab|\d+)\b|[`\"'(]"
+        r"|\S*\w[_./-]\w|(?-i:[A-Z])[\w.]|\w+ing\b)|(?:here )?(?:is|are)?\s*:)\s*\S",
         0.9,
     ),
     Rule("convention", r"(?:rule|convention|policy|requirement|constraint)\s*:\s*\S.{5,}", 0.85),
@@ -314,6 +331,10 @@ ENGLISH = Grammar(
         r"|not sure (?:if|whether)|i'?m not sure"
         r"|hypothetical\w*|in theory|yesterday|last (?:week|month|year|time)|used to"
         r"|said (?:that|to)|says"
+        r"|(?:they|he|she|some(?:one|body)|every(?:one|body)|people) (?:said|say|told)"
+        r"|for some (?:\w+ )?reason|any ideas?|you (?:get|find|have) (?:the |a |some )?(?:chance"
+        r"|time"
+        r"|minute|moment)"
         r"|told (?:me|us|him|her|them)|asked (?:me|us|him|her)|according to|complain\w*"
         r"|claim(?:s|ed)?|wrote"
         r"|the (?:docs?|documentation|readme|article|blog|error|message|log|output"
@@ -321,6 +342,7 @@ ENGLISH = Grammar(
         r"|linter|compiler|customer|client) (?:says?|states?|reads?|tells?|suggests?"
         r"|recommends?|claims?)"
         r"|joking|kidding|just curious|would (?:it|that) be|lol)\b"
+        r"|[:→]\s*(?:fatal|error|panic|traceback|failed|warning|\w+error|\w+exception)\b"
     ),
     passing=(
         r"\b(?:(?:your|this|that|the) (?:fix|patch|solution|implementation|(?:pull|merge) request)"
@@ -328,6 +350,8 @@ ENGLISH = Grammar(
         r"|(?:declare|mark|report) [^.]{1,40} (?:as )?(?:complete|completed|done|finished))\b"
         r"|\b(?:want|need|like) (?:that|this|these|those) \w+\W*\Z"
         r"|\b(?:make|be) sure (?:that )?(?:it|this|that|they|everything)(?: all)? \w+\W*\Z"
+        r"|\A(?:make|be) sure (?:you|to) (?:have )?(?:read|look|understand|know|see)\b"
+        r"|\b(?:(?:just )?this once|this time|once)\W*\Z|\Ajust this once\b"
     ),
     instead=(
         r"(?:instead of|rather than|,\s*not)\s+(?!(?:it|that|this"

@@ -164,7 +164,8 @@ BARE = (
     Rule(
         "convention",
         r"i (?:meant|said) (?!(?:to|that|i|it|you|we|no|yes|nothing|something|so|what|if|hi|hello"
-        r"|before|earlier|well|every\w*|using|this|the (?:link|above|following))\b)\S.{2,}",
+        r"|before|earlier|well|every\w*|using|this|the (?:link|above|following|other|one|\w+ one"
+        r"|\w+ (?:file|log|page|line|error|bug|test))|my|your)\b)\S.{2,}",
         0.75,
     ),
 )
@@ -174,8 +175,10 @@ BARE = (
 DECISIONS = (
     Rule(
         "decision",
-        r"let'?s (?:not|go with|use|keep|stick (?:with|to)|switch to|drop|skip|adopt"
-        rf"|call|name|put|store|rename|have)\s+(?!{_VAGUE})(?!a look)\S.{{2,"
+        r"let'?s (?:not(?! (?:get|go|jump|rush|forget|panic|kid|worry|waste|talk|discuss|argue"
+        r"|overthink)\b)|go with|use|keep(?! (?:it up|at it|calm|\w+ing)\b)|stick (?:with|to)"
+        r"|switch to|drop|skip|adopt|call(?! it (?:a day|a night|quits|off|done))"
+        rf"|name|put|store|rename|have)\s+(?!{_VAGUE})(?!a look)\S.{{2,"
         r"}",
         0.8,
     ),
@@ -202,15 +205,16 @@ DECISIONS = (
     Rule(
         "decision",
         r"(?:option|approach|variant|plan) (?:\d|[a-e]|one|two|three)\b(?=\s*(?:[,.!]"
-        r"|\Z|please|is (?:good|fine|better|best)|seems (?:good|best|better)|sounds|it is"
-        r"|looks good|works))",
+        r"|\Z|please|(?:is|seems|sounds|looks) (?:good|fine|great|right|ok(?:ay)?|better|best)\b"
+        r"(?! \w+ed\b)(?!.*\bbut\b)|it is|works (?:for (?:me|us)|best|well)))",
         0.8,
     ),
     Rule("decision", r"(?:final )?decision\s*:\s*\S.{4,}", 0.95),
     Rule(
         "decision",
-        r"(?:i|we) want (?:this|it|the [\w-]+(?: [\w-]+){0,3}) to (?:be|use|stay|live"
-        r"|remain)\b.{3,}",
+        r"(?:i|we) want (?:this|it|the [\w-]+(?: [\w-]+){0,3}) to (?:be(?! (?:done|finished|ready"
+        r"|over|good"
+        r"|great|perfect|clear)\b)|use|stay|live|remain)\b.{3,}",
         0.7,
     ),
     Rule(
@@ -226,7 +230,8 @@ DECISIONS = (
     ),
     Rule(
         "decision",
-        r"we (?:should|need to|must|have to) (?:only |also |always )*(?:rename|pass|return|store"
+        r"we (?:should|need to|must|have to) (?:only |also |always )*(?:rename|pass"
+        r"|return(?! to\b)|store"
         r"|keep|drop|replace|split|inline|expose|treat|default|require|separate|reject|use)\s+"
         rf"(?!{_VAGUE})(?!(?:going|up|in mind|an eye|track)\b)\S.{{4,}}",
         0.7,
@@ -237,9 +242,14 @@ DECISIONS = (
 CORRECTIONS = (
     Rule(
         "convention",
-        r"(?:use|make it|it should be|it must be|it'?s|that should be|should be|call it"
+        r"(?:use|make it|it should be|it must be|that should be|should be|call it"
         r"|name it|put it|change (?:it|that) (?:to|back)|set it to|keep it|go with"
         r"|switch (?:back )?to|rename it to|revert to)\s+\S.{1,}",
+        0.8,
+    ),
+    Rule(
+        "convention",
+        rf"it'?s (?:called |named )?(?:{_NUMBER}|{_CODE}|[`\"']\S+|(?-i:[A-Z])[\w.+#-]*){_END}",
         0.8,
     ),
     Rule(

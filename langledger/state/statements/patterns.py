@@ -18,6 +18,7 @@ from langledger.state.statements.lists import listed
 from langledger.state.statements.proposal import Closing, Noted, Said
 from langledger.state.statements.prose import own_words, sentences
 from langledger.state.statements.reasons import MAX_WHAT, parted
+from langledger.state.statements.temporary import lifted_by, only_once, until_told
 from langledger.state.text import one_line
 
 __all__ = ["MOST_OF_MESSAGE", "agent_decisions", "left_open", "taken_back", "user_statements"]
@@ -60,8 +61,10 @@ _MAY_DECIDE = re.compile(
     re.IGNORECASE,
 )
 _OFFER = re.compile(
-    r"\A(?:so,? |ok,? |and |or |but )*(?:would you like|do you want|want me"
-    r"|shall (?:i|we)|should (?:i|we) (?:also|go"
+    r"\A(?:so,? |ok,? |and |or |but )*(?:would you like|do you want(?! (?!me\b|us\b"
+    r"|to\b)\S.*\bor\b)"
+    r"|want me|shall (?:i|we)(?! (?:go with|use|take|pick|choose)\b.*\bor\b)|should (?:i"
+    r"|we) (?:also|go"
     r"|proceed|continue|start|commit|push|do|create|implement|fix|make|move|apply"
     r"|run|add)|can i|may i|could i|is"
     r" there anything|anything else|does (?:that|this) (?:sound|look|work|make|help"
@@ -79,6 +82,7 @@ _ASKS = re.compile(
     r"\A(?:also,? |and |or |so,? |first,? |second,? |q\d*[:.)] ?"
     r"|question:? )*(?:which|what|where|who|when|how|should|is|are|does|do|did"
     r"|has|have|can|could you (?:confirm|clarify|tell|share|provide|specify)|will)\b.{8,240}\?\Z"
+    r"|.{0,100}(?:要不要|能不能|可不可以|需不需要|该不该).{2,60}[？?]\Z"
     r"|.{4,100}(?:哪|什么|怎么|如何|是否|还是|多少|谁|吗|呢).{0,60}[？?]\Z",
     re.IGNORECASE,
 )
@@ -120,29 +124,39 @@ def _with_lists(found: list[Said], own: str, source: int) -> list[Said]:
     return [*found, *(noted for noted in listed(own, source) if noted.what not in known)]
 
 
-def taken_back(text: str, source: int, held: Iterable[Statement]) -> Iterator[Closing]:
+def taken_back(
+    text: str, source: int, held: Iterable[Statement], *, last: int
+) -> Iterator[Closing]:
     """Yield that bans hold no longer, where a user message allows or orders just what they forbid.
 
     Args:
         text: What the user typed.
         source: Seq of the message's entry.
         held: What holds so far.
+        last: Seq of the user's message before.
     """
     bans = [
-        (known, grammar_of(known.what).forbidden(known.what))
+        (known, grammar_of(known.what).forbidden(until_told(known.what) or known.what))
         for known in held
         if known.status == "active" and features(known.what).negative
     ]
     for index, sentence in enumerate(_said_apart(own_words(text)) if bans else ()):
-        grammar = grammar_of(sentence)
-        ordered, anew = grammar.ordered(sentence)
-        allowed = grammar.allowed(sentence)
+        if grammar_of(sentence).doubtful(sentence):
+            continue
         for ban, forbidden in bans:
-            again = anew and ordered.startswith(f"{forbidden} ")  # it may say more of how
-            given = bool(forbidden) and (ordered == forbidden or again)
-            if not (given or (allowed and lifts(allowed, ban.what))) or grammar.doubtful(sentence):
-                continue
-            yield Closing(id=ban.id, kinds=("convention",), source=source, index=index)
+            if _takes_back(sentence, ban, forbidden, last=last):
+                yield Closing(id=ban.id, kinds=("convention",), source=source, index=index)
+
+
+def _takes_back(sentence: str, ban: Statement, forbidden: str, *, last: int) -> bool:
+    grammar = grammar_of(sentence)
+    ordered, anew = grammar.ordered(sentence)
+    if forbidden and until_told(ban.what):
+        return lifted_by(forbidden, ordered, next_message=ban.sources[-1:] == (last,))
+    again = anew and ordered.startswith(f"{forbidden} ")  # it may say more of how
+    given = bool(forbidden) and (ordered == forbidden or again)
+    allowed = grammar.allowed(sentence)
+    return not only_once(sentence) and (given or bool(allowed and lifts(allowed, ban.what)))
 
 
 def agent_decisions(text: str, source: int) -> Iterator[Noted]:

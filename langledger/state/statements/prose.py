@@ -64,6 +64,14 @@ _HANDED_OVER = re.compile(
     r"|according)\b|规则|规范|约定|遵守|遵循|按照|要求",
     re.IGNORECASE,
 )
+# What the rest of a line is a copy of, as in "here is the prompt of our bot: You must always ...".
+_SHOWN = re.compile(
+    r"^(?P<head>[^\n:.!?]*\b(?:here(?:['’]s| is| are)|this is|below is|(?:i|we) (?:got|get|see))\b"
+    r"[^\n:.!?]{0,40}\b(?:prompts?|logs?|outputs?|mails?|emails?|repl(?:y|ies)|responses?"
+    r"|transcripts?|reviews?|quotes?|comments?|messages?|errors?|excerpts?)\b[^\n:.!?]{0,30}:)"
+    r"[ \t]+\S.*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _WRAPPED_FROM = 40  # characters of a line that an editor may have broken
 _CONTINUES = re.compile(r"\s*[a-z(\"'`“]")
 _OPEN_END = re.compile(r"[^.!?:;…。！？：；]\s*\Z")
@@ -86,9 +94,10 @@ def user_text(message: BaseMessage) -> str:
 def own_words(text: str) -> str:
     """Return what a user wrote without the page that was pasted behind it, or its navigation.
 
-    A page that the words before it hand over, as in "do the following:", is the user's too.
+    A page that the words before it hand over, as in "do the following:", is the user's too; what
+    they show of others is not.
     """
-    text = without_navigation(text)
+    text = _SHOWN.sub(r"\g<head>", without_navigation(text))
     page = _PAGE.search(text)
     if page is None:
         return text
