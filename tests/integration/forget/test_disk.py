@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
 from langchain_core.messages import HumanMessage
 from psycopg.sql import SQL, Identifier
 
 from langledger import Ledger
 from langledger.database.connection import connect
+from tests.support.files import folder, on_disk
 from tests.support.lived import live
 from tests.support.told import tables
 
 WORD = "zanzibarquux"
-
-
-def folder(dsn: str) -> Path:
-    """Return where the database has its files."""
-    with connect(dsn) as connection:
-        row = connection.execute(
-            "SELECT current_setting('data_directory') AS path, oid::text AS oid "
-            "FROM pg_database WHERE datname = current_database()"
-        ).fetchone()
-    assert row is not None
-    found = Path(row["path"]) / "base" / row["oid"]
-    try:
-        if found.is_dir():
-            return found
-    except PermissionError:
-        pass
-    pytest.skip("the server's files cannot be read from here")
 
 
 def packed(dsn: str, tenant: str) -> list[bytes]:
@@ -52,19 +33,8 @@ def ends(values: list[bytes], others: list[bytes]) -> set[bytes]:
     return {value[-40:] for value in values if value[-40:] not in held}
 
 
-def on_disk(files: Path, needles: set[bytes]) -> set[bytes]:
-    left = set(needles)
-    found: set[bytes] = set()
-    for file in files.iterdir():
-        data = file.read_bytes()
-        hits = {needle for needle in left if needle in data}
-        found |= hits
-        left -= hits
-    return found
-
-
 def test_nothing_is_left_in_the_files(dsn: str) -> None:
-    files = folder(dsn)
+    place = folder(dsn)
     with Ledger.from_conn_string(dsn) as ledger:
         said = [HumanMessage(f"{n} is not {n * n}, says timbuktu", id=str(n)) for n in range(60)]
         ledger.append(said, thread_id="kept", user_id="bob")
@@ -76,13 +46,13 @@ def test_nothing_is_left_in_the_files(dsn: str) -> None:
             connection.execute("ANALYZE")  # statistics hold samples of what is there
             connection.execute("CHECKPOINT")
         assert len(needles) > 30
-        assert len(on_disk(files, needles)) > 0.8 * len(needles)
+        assert len(on_disk(place.iterdir(), needles)) > 0.8 * len(needles)
         ledger.forget(user_id="ann", requested_by="ann")
         with connect(dsn) as connection:
             ours = SQL(", ").join(Identifier("langledger", name) for name in sorted(tables(dsn)))
             connection.execute(SQL("VACUUM (FULL, ANALYZE) {}").format(ours))
             connection.execute("VACUUM FULL pg_statistic")
             connection.execute("CHECKPOINT")
-        assert on_disk(files, needles) == set()
-        assert on_disk(files, {b"timbuktu"})
+        assert on_disk(place.iterdir(), needles) == set()
+        assert on_disk(place.iterdir(), {b"timbuktu"})
         assert ledger.recall("timbuktu")

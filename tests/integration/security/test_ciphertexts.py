@@ -219,6 +219,12 @@ async def test_the_awaited_ledger_encrypts_too(ledger: Ledger) -> None:
         assert (await awaited.recall("awaited", thread_id="c"))[0].entry_id == 1
         found = await awaited.checkpointer().aget_tuple(config("a"))
         assert found is not None
+        store = awaited.store()
+        await store.aput(("notes",), "k", {"text": "an awaited note"})
+        [item] = await store.asearch(("notes",), query="note", filter={"text": {"$ne": ""}})
+        assert item.key == "k"
+        await awaited.checkpointer().acopy_thread("a", "d")
+        assert await awaited.count("d") == await awaited.count("a")
     assert ledger.history("c")[0].message.text == "an awaited secret"
     with Ledger.from_conn_string(ledger.dsn, tenant=ledger.tenant) as keyless:
         with pytest.raises(EncryptionError, match="no keys were given"):

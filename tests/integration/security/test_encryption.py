@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -20,6 +21,7 @@ from langledger.operations import run
 from langledger.rotation import rotate_keys
 from langledger.state.store import publish
 from tests.integration.ui.conftest import at, client_of
+from tests.support.files import on_disk, whole_server
 from tests.support.lived import config, live
 from tests.support.shell import caller
 
@@ -74,10 +76,10 @@ def _is_sealed(cell: Any) -> bool:
     return cell.startswith(MARK if isinstance(cell, bytes) else TEXT)
 
 
-def publish_state(ledger: Ledger) -> None:
+def publish_state(ledger: Ledger, word: str = WORD) -> None:
     place = Location(ledger.tenant, "t")
     run(publish(place, ledger.state("t"), project="p"), ledger.executor)
-    ledger.share("p", "convention", f"say {WORD}")
+    ledger.share("p", "convention", f"say {word}")
 
 
 def check_published(ledger: Ledger) -> None:
@@ -110,6 +112,23 @@ def test_no_table_tells_what_was_said(dsn: str) -> None:
         check_readable(ledger)
         check_published(ledger)
     assert telling(dsn) == uncovered(dsn) == set()
+
+
+def test_no_file_of_the_server_tells_what_was_said(dsn: str) -> None:
+    secret, open_ = (f"quux{uuid4().hex}" for _ in range(2))
+    with Ledger.from_conn_string(dsn, encryption={"old": OLD}) as ledger:
+        live(ledger, "t", word=secret)
+        publish_state(ledger, secret)
+        ledger.checkpointer().copy_thread("t", "copy")
+        ledger.add_to_state("t", "definition", f"{secret} is a word")
+        list(ledger.export(user_id="ann"))
+    with Ledger.from_conn_string(dsn, tenant="open") as ledger:
+        ledger.store().put(("notes",), "k", {"text": f"{open_} is in clear"})
+    with connect(dsn) as connection:
+        connection.execute("ANALYZE")  # statistics hold samples of what is there
+        connection.execute("CHECKPOINT")
+    files = whole_server(dsn)
+    assert on_disk(files, {secret.encode(), open_.encode()}) == {open_.encode()}
 
 
 def test_rows_in_clear_stay_readable_until_they_are_encrypted(dsn: str) -> None:
