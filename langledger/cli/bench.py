@@ -255,13 +255,9 @@ def calibrate(
             )
     points = setpoints(journal.records, window=size)
     if plot is not None:
-        from langledger.evaluate.plots import draw_lines
+        from langledger.evaluate.plots import draw_setpoints
 
-        lines = {
-            "continuity": [(p.threshold, p.continuity) for p in points if p.compactions],
-            "million billed tokens": [(p.threshold, p.billed / 1e6) for p in points],
-        }
-        draw_lines(lines, plot, x="threshold", y="", title=f"langledger, window {size:,}")
+        draw_setpoints(points, plot, title=f"langledger, window {size:,} tokens")
     title = f"Continuity and cost by threshold, window {size:,} tokens"
     _report([(title, calibration_table(points))], as_json=as_json)
 

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from langledger.errors import MissingDependencyError
+from langledger.evaluate.calibrate import Setpoint, knee
 from langledger.evaluate.journal import Record
 from langledger.evaluate.report import mean, strategies_in, title_of
 from langledger.evaluate.scoring import PARTS
 
-__all__ = ["check_drawable", "draw_continuity", "draw_lines"]
+__all__ = ["check_drawable", "draw_continuity", "draw_setpoints"]
+
+_GOOD, _COST = "#2f6fb0", "#b0562f"
 
 
 def check_drawable() -> None:
@@ -56,18 +59,25 @@ def draw_continuity(records: Sequence[Record], path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
-def draw_lines(
-    lines: dict[str, list[tuple[float, float]]], path: Path, *, x: str, y: str, title: str
-) -> None:
-    """Draw one line for each name through its points."""
+def draw_setpoints(points: Sequence[Setpoint], path: Path, *, title: str) -> None:
+    """Draw continuity and cost over the threshold, each with an axis of its own, and the knee."""
     figure, (axis,) = _figure(1)
-    for name, points in lines.items():
-        axis.plot(*zip(*points, strict=True), marker="o", label=name)
-    axis.set_xlabel(x)
-    axis.set_ylabel(y)
-    axis.set_title(title, fontsize=10)
-    axis.legend(fontsize=7)
-    figure.savefig(path, dpi=130)
+    useful, best = [point for point in points if point.compactions], knee(points)
+    axis.plot(
+        [p.threshold for p in useful], [p.continuity for p in useful], color=_GOOD, marker="o"
+    )
+    axis.set_ylabel("continuity", color=_GOOD)
+    costs = axis.twinx()
+    costs.plot(
+        [p.threshold for p in points], [p.billed / 1e6 for p in points], color=_COST, marker="s"
+    )
+    costs.set_ylabel("million billed tokens", color=_COST)
+    if best is not None:
+        axis.axvline(best.threshold, color="grey", linestyle=":")
+        axis.annotate("knee", (best.threshold, 1.01), xycoords=("data", "axes fraction"))
+    axis.set_xlabel("threshold, share of the window")
+    axis.set_title(title, fontsize=10, pad=18)
+    figure.savefig(path, dpi=110)
 
 
 def _kept(events: Sequence[Record], part: str) -> float:
