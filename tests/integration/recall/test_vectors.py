@@ -290,14 +290,27 @@ def test_many_hits_are_ordered_by_ranks(meaning: Ledger) -> None:
 
 
 async def test_one_connection_is_enough_for_many_searches(dsn: str) -> None:
-    with Ledger.from_conn_string(dsn, embeddings=Words()) as ledger:
+    class Asking(Words):
+        """Uses the only connection: who held it meanwhile would wait for itself."""
+
+        ledger: AsyncLedger | None = None
+
+        def embed_query(self, text: str) -> list[float]:
+            if self.ledger is not None:
+                self.ledger.executor.execute(Batch([Query("SELECT 1")]))
+            return super().embed_query(text)
+
+    model = Asking()
+    with Ledger.from_conn_string(dsn, embeddings=model) as ledger:
         fill(ledger)
         ledger.flush()
-    async with AsyncLedger.from_conn_string(dsn, embeddings=Words(), pool_size=1) as ledger:
+    async with AsyncLedger.from_conn_string(dsn, embeddings=model, pool_size=1) as ledger:
+        model.ledger = ledger
         found = await asyncio.gather(
             *(ledger.recall("car" + " " * n, thread_id="t") for n in range(20))
         )
         assert {hits[0].text for hits in found} == {"the automobile is red"}
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 def test_other_features_index_texts_of_their_own(meaning: Ledger) -> None:
@@ -339,13 +352,14 @@ def test_many_tenants_get_all_they_ask_for(dsn: str) -> None:
 
 def test_a_large_tenant_gets_an_index(meaning: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("langledger.recall.embedding.INDEXED_FROM", 50)
-    fill(meaning, *(f"ship number {n} in the port" for n in range(60)), "one automobile")
+    fill(meaning, *(f"ship number {n} in the port" for n in range(150)), "one automobile")
     meaning.flush()
-    assert count(meaning, "recall_vector") == 61
+    assert count(meaning, "recall_vector") == 151
     with Ledger.from_conn_string(meaning.dsn, embeddings=Words()) as again:
         hits = again.recall("car", k=3)
         assert hits[0].text == "one automobile"
         assert again.recalling._known.indexed
+        assert len(again.recall("harbour", k=140)) == 140  # no word of theirs: more than it gives
 
 
 def test_a_cross_encoder_has_the_last_word(dsn: str) -> None:
