@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from langledger.state.base import StatementKind
 from langledger.state.statements.proposal import Closing, Noted, Said
 from langledger.state.statements.reasons import after_reason, parted
+from langledger.state.statements.temporary import only_once
 
 __all__ = ["Grammar", "Rule"]
 
@@ -93,6 +94,8 @@ class Grammar:
         return self._pattern(self.refused).search(self._bare(sentence)) is not None
 
     def _lasts(self, rule: Rule, text: str) -> bool:
+        if rule.kind in ("convention", "decision") and only_once(text):
+            return False
         return rule.kind != "convention" or not self._pattern(self.passing).search(text)
 
     def _readings(self, sentence: str) -> Iterator[tuple[str, str]]:
@@ -122,7 +125,7 @@ class Grammar:
         )
 
     def _closing(self, text: str, source: int, index: int) -> Closing | None:
-        for pattern in self.revocations:
+        for pattern in () if only_once(text) else self.revocations:
             if found := self._pattern(pattern).match(text):
                 return _revoked(found, source, index)
         return None

@@ -15,6 +15,7 @@ from langledger.state.statements.contrast import (
     lifts_part,
     other_verbs,
 )
+from langledger.state.statements.temporary import only_once, until_told
 from langledger.state.statements.wording import Features, features
 
 __all__ = ["about", "features", "lifts", "names_one", "replaces", "same"]
@@ -54,6 +55,8 @@ def same(one: str, other: str) -> bool:
 
 def replaces(new: str, old: str, *, corrects: bool = False, instead_of: str = "") -> bool:
     """Whether the newer of two statements takes the place of the older one."""
+    if only_once(new) or (until_told(new) and not until_told(old)):
+        return False  # a rule holds again afterwards
     a, b = features(new), features(old)
     if instead_of and _covers(b, features(instead_of)) and not b.negative:
         return True

@@ -113,6 +113,44 @@ def test_the_newest_order_wins(order: str, then: str, now: str):
 
 
 @pytest.mark.parametrize(
+    ("ban", "then", "now"),
+    [
+        ("don't push yet, i want to look at it first", ["looks good, push it"], "expired"),
+        ("dont commit yet", ["ok commit"], "expired"),
+        ("don't start yet", ["ok start"], "expired"),
+        ("dont run anything until i say so", ["what is it?", "ok you can continue"], "expired"),
+        ("let me check, don't do anything for now", ["ok go on"], "expired"),
+        ("don't merge the PR yet", ["looks fine now. merge it please"], "expired"),
+        ("don't push yet", ["go ahead"], "expired"),
+        ("don't push yet", ["rename it first", "go ahead"], "active"),
+        ("don't merge the PR yet", ["merge the docs branch"], "active"),
+        ("dont commit yet", ["commit messages are short"], "active"),
+        ("don't push yet", ["should we push it?"], "active"),
+        ("never push to main", ["push it"], "active"),
+    ],
+)
+def test_a_ban_until_further_word_holds_until_then(ban: str, then: list[str], now: str):
+    assert said(ban, *then).conventions[0].status == now
+
+
+@pytest.mark.parametrize(
+    ("rule", "once"),
+    [
+        ("Always run the tests before you commit.", "Don't run the tests for this commit."),
+        ("Always run the tests before you commit.", "No need to run the tests for this commit."),
+        ("Always run the tests.", "Don't run the tests yet."),
+        ("Never push to main.", "Push to main just this once."),
+        ("Never push to main.", "You can push to main this time."),
+        ("每次提交都必须跑测试。", "这次不用再跑测试了。"),
+    ],
+)
+def test_what_is_said_for_this_once_changes_no_rule(rule: str, once: str):
+    held = said(rule, once)
+    every = [*held.conventions, *held.decisions]
+    assert [s.status for s in every if s.sources == (0,)] == ["active"]
+
+
+@pytest.mark.parametrize(
     ("choice", "then", "now"),
     [
         ("Let's use Redis because it's fast.", "Scrap Redis.", "expired"),
