@@ -19,11 +19,12 @@ from langchain_core.runnables.config import set_config_context
 from langgraph.runtime import Runtime
 
 from langledger.compaction.options import CompactionOptions
-from langledger.evaluate.stand_in import StandIn
+from langledger.compaction.summary_model import for_summaries
+from langledger.evaluate.stand_in import MAX_SUMMARY, StandIn
 from langledger.ledger import Ledger
 from langledger.tokens import count_message
 
-__all__ = ["Codex", "FullHistory", "Ours", "Setting", "Side", "Trimming", "quiet_runtime", "told"]
+__all__ = ["Codex", "FullHistory", "Ours", "Setting", "Side", "Trimming", "quiet_runtime"]
 
 _CODEX_USER_TOKENS = 20_000
 _TRIM_TO = 0.45  # of the window
@@ -46,11 +47,12 @@ class Setting:
     cwd: str | None = None
 
     def writer(self) -> BaseChatModel:
-        """Return the summary model, with the window in its profile; for peers a script at least."""
+        """Return what writes summaries, within a limit and with the window in its profile."""
         profile: Any = {"max_input_tokens": self.window}
         if self.model is None:
             return StandIn(profile=profile)
-        return self.model.model_copy(update={"profile": profile})
+        model = for_summaries(self.model, max_output=MAX_SUMMARY)
+        return model.model_copy(update={"profile": profile})
 
 
 class Side(Protocol):
@@ -187,7 +189,7 @@ class Codex:
         if self.setting.model is None:
             return StandIn().summarise(view)
         order = HumanMessage("Write a handoff summary of this work for the model that resumes it.")
-        return told(self.setting.model.invoke([*view, order]))
+        return self.setting.writer().invoke([*view, order]).text
 
     def _said(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         kept: list[BaseMessage] = []
@@ -266,11 +268,6 @@ class Ours:
         report = cast("dict[str, dict[str, Any]]", event).get("langledger", {}).get("compaction")
         if report is not None:
             self._told.append(report)
-
-
-def told(answer: BaseMessage) -> str:
-    """Return what a model said."""
-    return answer.text
 
 
 def quiet_runtime() -> Any:

@@ -10,6 +10,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 
 from langledger.evaluate.asking import ask, limited
+from langledger.evaluate.sides import Codex, Setting
 
 
 class Rambler(BaseChatModel):
@@ -35,3 +36,9 @@ def test_a_limit_is_set_where_the_class_names_one_and_a_lower_one_stays() -> Non
     assert limited(model, 500).max_tokens == 500
     assert limited(limited(model, 50), 500).max_tokens == 50
     assert model.max_tokens is None
+
+
+def test_a_summary_has_an_end_too() -> None:
+    side = Codex(Setting(window=4000, model=Rambler()))
+    head = side.view([HumanMessage("hello", id="1")], force=True)[-1]
+    assert 0 < len(head.text.split()) <= 1_500
