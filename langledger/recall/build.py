@@ -42,7 +42,8 @@ _BACK = "ABCCDDDD"  # labels of the messages before, the nearest first
 _SPEAKER = re.compile(r"\A\s*[^\W\d_][\w .'-]{0,40}[:\uff1a]\s")
 _DATE = 60  # characters of a value that may be a date
 _FIRST = datetime(1970, 1, 2, tzinfo=UTC)  # a clock that was never set says less
-_SHORT = 400  # characters; what is longer says itself what it is about
+_TAKES = 600  # characters; what is longer says itself what it is about
+_GIVES = 400  # characters; what is longer has too many words to hand on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,8 @@ def units_of_entries(
     """Return the units of entries that follow each other.
 
     A short message takes over the words of the ones before it, the further the less: "ten dollars"
-    answers for what the question before it named, and for what that was about.
+    answers for what the question before it named, and for what that was about; an assistant's also
+    the name of whom it answers.
 
     Args:
         entries: To be indexed, oldest first.
@@ -80,21 +82,18 @@ def units_of_entries(
         clean: Takes secrets out of a text.
     """
     heads = call_heads(entry.message for entry in (*before, *entries))
-    talk: deque[set[str]] = deque(maxlen=len(_BACK))
+    talk = _Talk()
     # Of those before, no more is read than the newest ones that a short message may continue.
     for entry in [entry for entry in before if _is_talk(entry.message)][-len(_BACK) :]:
-        texts = _texts(entry.message, heads, clean)
-        talk.append(_words(texts[0]) if _is_short(entry.message, texts) else set())
+        talk.add(entry, _texts(entry.message, heads, clean))
     units: list[Unit] = []
     for entry in entries:
         texts = _texts(entry.message, heads, clean)
         analyses = [analyse(text) for text in texts]
-        short = _is_short(entry.message, texts)
-        around = _nearness(talk) if short else dict[str, str]()
+        around = talk.around(entry, texts)
         rows = zip(texts, analyses, strict=True)
         units += [_unit(entry, part, *row, around) for part, row in enumerate(rows)]
-        if _is_talk(entry.message):
-            talk.append(_words(texts[0]) if short else set())
+        talk.add(entry, texts)
     return units
 
 
@@ -200,22 +199,48 @@ def _is_talk(message: BaseMessage) -> bool:
     return not isinstance(message, ToolMessage)
 
 
-def _is_short(message: BaseMessage, texts: Sequence[str]) -> bool:
-    return len(texts) == 1 and len(texts[0]) <= _SHORT and _is_talk(message)
+class _Talk:
+    """What was said before, as far as a short message continues it."""
+
+    def __init__(self) -> None:
+        self._words: deque[set[str]] = deque(maxlen=len(_BACK))
+        self._asker: set[str] = set()
+
+    def around(self, entry: Entry, texts: Sequence[str]) -> dict[str, str]:
+        """Return the words of the messages before, each with the label of the nearest that has it.
+
+        What an assistant says is about whom it answers.
+        """
+        found: dict[str, str] = {}
+        if not _is_talk(entry.message) or not _is_one(texts, _TAKES):
+            return found
+        for words, label in zip(reversed(self._words), _BACK, strict=False):
+            found |= dict.fromkeys(words - found.keys(), label)
+        if entry.role == "ai":
+            found |= dict.fromkeys(self._asker, _BACK[0])
+        return found
+
+    def add(self, entry: Entry, texts: Sequence[str]) -> None:
+        """Note what the next messages may continue."""
+        if not _is_talk(entry.message):
+            return
+        self._words.append(_words(texts[0]) if _is_one(texts, _GIVES) else set())
+        if entry.role == "human":
+            named = _SPEAKER.match(texts[0]) if texts else None
+            self._asker = _terms(named[0]) if named else set()
+
+
+def _is_one(texts: Sequence[str], longest: int) -> bool:
+    return len(texts) == 1 and len(texts[0]) <= longest
 
 
 def _words(text: str) -> set[str]:
     """Return the words that a message hands on: not who says it, for others answer."""
-    counts = analyse(_SPEAKER.sub("", text, count=1)).counts
-    return {term for term in counts if len(term) > 1 and not is_whole(term)}
+    return _terms(_SPEAKER.sub("", text, count=1))
 
 
-def _nearness(talk: Sequence[set[str]]) -> dict[str, str]:
-    """Return the words of the messages before, each with the label of the nearest that has it."""
-    found: dict[str, str] = {}
-    for words, label in zip(reversed(talk), _BACK, strict=False):
-        found |= dict.fromkeys(words - found.keys(), label)
-    return found
+def _terms(text: str) -> set[str]:
+    return {term for term in analyse(text).counts if len(term) > 1 and not is_whole(term)}
 
 
 def _dates(entry: Entry, text: str) -> Iterator[str]:

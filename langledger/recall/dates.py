@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-__all__ = ["terms_of_dates", "terms_of_day", "without_dates"]
+__all__ = ["is_day", "terms_of_dates", "terms_of_day", "without_dates"]
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAMED = (
@@ -55,6 +55,11 @@ def without_dates(text: str) -> str:
 
 def _is_name(date: str) -> bool:
     return not any(map(str.isalpha, date))
+
+
+def is_day(term: str) -> bool:
+    """Tell the term of a day of any year from those of months, and from words."""
+    return len(term) == len("@05-02") and term[0] == "@"
 
 
 def terms_of_day(day: date) -> list[str]:

@@ -255,8 +255,8 @@ WHERE c.relnamespace = (SELECT t.relnamespace FROM pg_class t WHERE t.oid = '{sc
 
 -- name: search
 -- Candidates of the three arms with the raw numbers of each; langledger.recall.scoring ranks them.
--- body is a bit set: which terms a unit has itself. context is how much of each it has from the
--- messages before it, or NULL.
+-- body is a bit set: which terms a unit has itself. context is how much of each it has in another
+-- form, or from the messages before it; or NULL.
 WITH scope AS (
     SELECT greatest(coalesce(sum(s.units), 0), 1)::float8 AS units
     FROM {schema}.recall_space s WHERE s.tenant = %(tenant)s AND {space_of_scope}

@@ -18,6 +18,7 @@ from langledger.recall.analysis import analyse, is_whole, telling, without_askin
 from langledger.recall.build import CONTEXT, Clean
 from langledger.recall.dates import terms_of_dates, without_dates
 from langledger.recall.folding import Candidate
+from langledger.recall.forms import other_forms
 from langledger.recall.gate import judge
 from langledger.recall.index import behind_query, catch_up, missing_query
 from langledger.recall.joining import Shown, joined, shown
@@ -149,6 +150,7 @@ def _query(
     together = searched is not None and _rows(searched[0], often) > _ROWS
     if together:  # all are common: only what has several of them is worth reading
         searched = _rarest(terms, often)[:3]
+    forms = _forms(terms)
     query = search_query(
         tenant,
         request,
@@ -156,12 +158,27 @@ def _query(
         near=near,
         pool=pool,
         known=known,
-        searched=searched,
+        forms=forms,
+        searched=None if searched is None else [_group(t, forms, often) for t in searched],
         together=together,
         units=units,
     )
     left_out = len(terms) - len(searched) if searched is not None else 0
     return query, Question(terms, left_out, pairs_of(request.query[:_READ]))
+
+
+def _forms(terms: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the other forms of a question's words; of one that names something there are none."""
+    if any(map(is_whole, terms)):
+        return {}
+    return {term: forms for term in terms if (forms := other_forms(term))}
+
+
+def _group(
+    term: str, forms: Mapping[str, Sequence[str]], often: Mapping[str, float]
+) -> Sequence[str]:
+    """Return a term with those of its forms that are rare; what is frequent only ranks."""
+    return [term, *(form for form in forms.get(term, ()) if form not in often)]
 
 
 _ROWS = 2000  # read for their terms; the rest of a question's terms only ranks what these bring
@@ -283,7 +300,7 @@ def _reasons(one: Candidate, question: Question) -> tuple[str, ...]:
     if words:
         told.append(f"words: {', '.join(words)}")
     if around:
-        told.append(f"words of the messages before: {', '.join(around)}")
+        told.append(f"in other words, or in the messages before: {', '.join(around)}")
     if one.cosine is not None:
         told.append(f"cosine {one.cosine:.3f}")
     factors = (f"{name} × {one.scores[name]:.3f}" for name in ("decay", "importance"))

@@ -23,6 +23,7 @@ _queries = load_queries("langledger.recall")
 _SCHEMA = SQL("{schema}")
 FENCED_BELOW = 20_000
 """Units of a space up to which all of its rows are read by the key, whatever the terms are."""
+_FORM = 0.8  # of a word, that another form of it counts
 _LABELS = tuple(NEARNESS)[:-1]  # asked for; what has another has the last
 _INDEX_GIVES = 120  # rows: hnsw.ef_search of recall_nearest; who asks for more would get no more
 
@@ -50,7 +51,8 @@ def search_query(
     near: Near | None,
     pool: int,
     known: Sequence[float] | None = None,
-    searched: Sequence[str] | None = None,
+    forms: Mapping[str, Sequence[str]] | None = None,
+    searched: Sequence[Sequence[str]] | None = None,
     together: bool = False,
     units: float | None = None,
 ) -> Query:
@@ -63,11 +65,12 @@ def search_query(
         near: The question's vector, where there is one.
         pool: Candidates of each arm.
         known: How many units are known to have each term; 0 where that is counted now.
-        searched: The terms that a candidate must have one of; default: all.
-        together: It must have all of them.
+        forms: Other forms of terms, that count as well, if less.
+        searched: Groups of terms; a candidate must have one of any; default: all, in any form.
+        together: It must have one of each.
         units: How many units the spaces hold, as far as known.
     """
-    spaces = request.spaces
+    spaces, others = request.spaces, forms or {}
     where, params = _conditions(tenant, request)
     in_space = SQL("u.space = ANY(%(spaces)s::uuid[])") if spaces is not None else SQL("u.is_entry")
     fenced = spaces is not None and (units or 0) <= FENCED_BELOW
@@ -80,14 +83,14 @@ def search_query(
         space_of_unit=in_space,
         units=_fence() if fenced else SQL("{schema}.recall_unit"),
         body=_bits(terms),
-        context=_nearness(terms),
+        context=_nearness(terms, others),
         counts=_counts(len(terms)),
         words=_sum(terms, whole=False),
         wholes=_sum(terms, whole=True),
         condition=where,
         **parts,
     )
-    wanted = terms if searched is None else searched
+    wanted = [[term, *others.get(term, ())] for term in terms] if searched is None else searched
     return Query(
         statement,
         {
@@ -102,8 +105,12 @@ def search_query(
             },
             "tenant": tenant,
             "spaces": list(spaces) if spaces is not None else None,
+            **{f"f{terms.index(term)}": _any(others[term]) for term in others},
             "any": _spelled(map(_both, wanted), together=together),
-            "any_context": _any([CONTEXT + term for term in terms if not is_whole(term)]),
+            "any_context": _any(
+                [CONTEXT + term for term in terms if not is_whole(term)]
+                + [form for other in others.values() for form in other]
+            ),
             "any_whole": _any([term for term in terms if is_whole(term)]),
             "known": list(known) if known is not None else [0.0] * len(terms),
             "pool": pool,
@@ -111,8 +118,9 @@ def search_query(
     )
 
 
-def _both(term: str) -> list[str]:
-    return [term] if is_whole(term) else [term, CONTEXT + term]
+def _both(group: Sequence[str]) -> list[str]:
+    """Return terms with what stands for them in a message that follows one that has them."""
+    return [*group, *(CONTEXT + term for term in group[:1] if not is_whole(term))]
 
 
 def _any(terms: Sequence[str], label: str = "") -> Later:
@@ -203,23 +211,27 @@ def _bits(terms: Sequence[str]) -> Composable:
     return _sql(" | ".join([*own, rare]))
 
 
-def _nearness(terms: Sequence[str]) -> Composable:
-    """Return how much of each term ``u`` has from the messages before; NULL where nothing."""
+def _nearness(terms: Sequence[str], others: Mapping[str, Sequence[str]]) -> Composable:
+    """Return how much of each term ``u`` has in another form or from before; NULL where nothing."""
     if all(map(is_whole, terms)):
         return SQL("NULL::float4[]")
-    each = ["0" if is_whole(term) else _near_share(place) for place, term in enumerate(terms)]
+    each = [
+        "0" if is_whole(term) else _near_share(place, formed=term in others)
+        for place, term in enumerate(terms)
+    ]
     return _sql(
         f"CASE WHEN u.terms @@ %(any_context)s::tsquery THEN ARRAY[{', '.join(each)}]::float4[] END"
     )
 
 
-def _near_share(place: int) -> str:
+def _near_share(place: int, *, formed: bool) -> str:
+    other = f"WHEN u.terms @@ %(f{place})s::tsquery THEN {_FORM} " if formed else ""
     labelled = (
         f"WHEN u.terms @@ %(c{place}{label})s::tsquery THEN {NEARNESS[label]}" for label in _LABELS
     )
     last = list(NEARNESS.values())[-1]
     return (
-        f"CASE WHEN NOT u.terms @@ %(c{place})s::tsquery THEN 0 {' '.join(labelled)} "
+        f"CASE {other}WHEN NOT u.terms @@ %(c{place})s::tsquery THEN 0 {' '.join(labelled)} "
         f"ELSE {last} END"
     )
 

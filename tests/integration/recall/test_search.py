@@ -414,6 +414,37 @@ def test_a_turn_of_a_conversation_is_found_by_who_said_it_and_what_it_was_about(
     assert "Ana: " + said[6][1] in texts(ledger, "How often does Ana cook?")[:2]
 
 
+def test_the_same_in_other_words_is_found_without_vectors(ledger: Ledger) -> None:
+    asked = {
+        "what did she buy": "I bought a kettle.",
+        "which film did they see?": "We saw a movie about whales.",
+        "how did he spend his youth": "Young people have it easy, he spent it at sea.",
+        "what did you suggest": "I recommend the blue one.",
+    }
+    say(ledger, *asked.values(), "It rained.")
+    assert [texts(ledger, query)[0] for query in asked] == list(asked.values())
+
+
+def test_the_word_itself_stands_before_another_and_names_are_not_widened(ledger: Ledger) -> None:
+    say(ledger, "A movie about boats.", "One.", "Two.", "A film about boats.")
+    assert texts(ledger, "film")[:2] == ["A film about boats.", "A movie about boats."]
+    assert texts(ledger, "film reel-7") == ["A film about boats."]
+
+
+def test_an_answer_is_found_by_the_name_of_whom_it_answers(ledger: Ledger) -> None:
+    talk = [
+        HumanMessage("Good morning!", name="Noor"),
+        AIMessage("The blue kettle is the best."),
+        HumanMessage("And for me?", name="Piet"),
+        AIMessage("The red kettle is the best."),
+    ]
+    ledger.append(talk, thread_id="t")
+    (first, *_) = ledger.recall("Which kettle was best for Piet?", thread_id="t")
+    assert first.entry_id == 4
+    (first, *_) = ledger.recall("Which kettle was best for Noor?", thread_id="t")
+    assert first.entry_id == 2
+
+
 def test_what_was_said_on_a_day_is_found_by_the_day(ledger: Ledger) -> None:
     for day in range(1, 29):
         say(ledger, f"we looked at harbour {day}", metadata={"date": f"2023-05-{day:02}"})

@@ -148,9 +148,9 @@ def test_a_requirement_does_not_fade() -> None:
 
 def test_age_moves_by_a_tenth_at_most() -> None:
     old = row(1, "an old text about ports", words=1.3, created_at=NOW - timedelta(days=3650))
-    assert order(old, row(2, "a new text on ports"))[0] == 1
+    assert order(old, row(9, "a new text on ports"))[0] == 1
     close = row(1, "an old text about ports", words=1.1, created_at=NOW - timedelta(days=3650))
-    assert order(close, row(2, "a new text on ports"))[0] == 2
+    assert order(close, row(9, "a new text on ports"))[0] == 9
 
 
 def test_what_was_used_lately_is_young_again() -> None:
@@ -290,3 +290,24 @@ def test_what_has_no_room_is_counted() -> None:
     first, last = shown(ranked([*long, row(2, "port", words=0.3)], QUESTION, wanted=2))
     assert [unit.part for unit in first.units] == [0, 1, 2, 3, 4]
     assert (first.left_out, last.left_out) == (4, 0)
+
+
+def test_a_turn_beside_one_that_bears_on_the_question_stands_before_one_alone() -> None:
+    asked, answer = row(4, "About the port", words=1.5), row(5, "On the left.", words=0.8)
+    alone = row(9, "The port of Hull", words=0.9)
+    assert order(asked, answer, alone) == [4, 5, 9]
+    assert order(asked, answer | {"ref": 7}, alone) == [4, 9, 7]
+
+
+def test_a_question_that_names_something_is_answered_by_what_has_it() -> None:
+    named = Question(["=port-9"])
+    rows = [row(4, "port-9", wholes=1.5), row(5, "x", wholes=0.8), row(9, "y", wholes=0.9)]
+    assert [one.ref for one in ranked(rows, named, wanted=5)] == [4, 9, 5]
+
+
+def test_the_day_that_a_question_names_weighs_more_than_a_word() -> None:
+    question = Question(["harbour", "@05-02"])
+    weights = {"weights": [2.0, 2.0]}
+    said = row(1, "We met there.", has=0b10, **weights)
+    other = row(9, "The harbour is full.", has=0b01, words=1.3, **weights)
+    assert [one.ref for one in ranked([said, other], question, wanted=5)] == [1, 9]
