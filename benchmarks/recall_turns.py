@@ -16,7 +16,8 @@ is among the first 5 hits; frac@10 and all@10: how many of them are, and whether
 
 Beside ours: BM25 of the turns with their speakers, and the best published recipe: BM25 of stemmed
 turns and of their neighbourhood, each over its maximum, 0.15 over the rank of the session, and with
-a model the cosines of both.
+a model the cosines of both; PostgreSQL's full text search for any word; with --store also
+LangGraph's PostgresStore and langmem's search tool on it.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from typing import Any, cast
 import numpy as np
 import snowballstemmer
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from recall_quality import Case as Messages
+from recall_quality import full_text, postgres_store
 
 from langledger import Ledger
 from langledger.recall import Embedder, resolve
@@ -313,6 +316,16 @@ def _vectors(embedder: Embedder | None, texts: Sequence[str]) -> np.ndarray:
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
+def others(ledger: Ledger, case: Case, embedder: Embedder | None) -> Iterator[tuple[str, Search]]:
+    """Give the peers that search a database, by name."""
+    messages = Messages(case.name, [_message(turn, named=False) for turn in case.turns], [])
+    any_word = full_text(ledger, messages, any_word=True)
+    yield "PostgreSQL", lambda question, k: [at for at, _ in any_word(question, k)]
+    if embedder is not None:
+        for label, search in postgres_store(ledger.dsn, messages, embedder):
+            yield label, lambda question, k, search=search: [at for at, _ in search(question, k)]
+
+
 # --- report --------------------------------------------------------------------------------
 
 SETS = {one.__name__: one for one in (dialogues, memorybank, memorybank_zh, longmemeval, kdconv)}
@@ -336,6 +349,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     parser.add_argument("--part", choices=("tune", "held"), default="tune")
     parser.add_argument("--embeddings", default="off")
+    parser.add_argument("--store", action="store_true", help="also PostgresStore and langmem")
     parser.add_argument("--data-dir", type=Path, required=True)
     given = parser.parse_args()
     embedder = resolve(given.embeddings)
@@ -365,6 +379,8 @@ def report(
         rows["langledger"] += measured(case, search)
         rows["BM25"] += measured(case, bm25(case))
         rows["recipe"] += measured(case, recipe(case, embedder))
+        for label, peer in others(ledger, case, embedder if given.store else None):
+            rows[label] += measured(case, peer)
     print(f"{name}, {given.part}: {asked} questions; any@5, frac@10, all@10")
     for label, sums in rows.items():
         print(
