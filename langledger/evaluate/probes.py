@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -20,6 +21,7 @@ from langchain_core.language_models import BaseChatModel
 from langledger.evaluate.asking import ask
 from langledger.evaluate.facts import Facts, facts_of, flat
 from langledger.evaluate.journal import Journal, Record
+from langledger.evaluate.meter import Meter
 from langledger.evaluate.report import markdown, mean, strategies_in, title_of
 from langledger.evaluate.samples import conversation
 from langledger.evaluate.sides import Setting
@@ -93,56 +95,75 @@ def run_probes(
         model_name: Its name, for the records.
         judge: Rates the answers; None: nobody does.
         judge_name: Its name, for the records.
-        tell: Takes a line a session.
+        tell: Takes a line a strategy.
     """
-    run = {
-        "session": name, "strategies": list(strategies), "strategy": "", "window": window,
-        "model": model_name, "judge": judge_name,
-    }  # fmt: skip
-    if journal.done(run):
-        return
     messages, _ = conversation(session)
     setting = Setting(window=window, model=model, cwd=session.cwd)
     end = places(messages, 1)[-1]
     probes = probes_of(facts_of(messages[:end], cwd=session.cwd))
-    answers: list[Record] = []
+    about = {"session": name, "window": window, "model": model_name}
     for strategy in forcible(strategies):
+        run = {**about, "strategy": strategy}
+        if journal.done(run):
+            continue
+        started = time.perf_counter()
         try:
-            side = STRATEGIES[strategy].make(ledger, setting)
-            view = staged_view(side, messages[:end], cycles=2)
+            view = staged_view(STRATEGIES[strategy].make(ledger, setting), messages[:end], cycles=2)
         except Exception as error:  # noqa: BLE001 - of a peer's code, whatever it is
+            journal.add(run, [], {"error": f"{error!r:.300}"})
             tell(f"{name}  {strategy}  ended by {error!r:.200}")
             continue
-        answers += [_answer(probe, strategy, ask(model, view, probe.question)) for probe in probes]
+        answers = [_answer(probe, ask(model, view, probe.question)) for probe in probes]
+        seconds = round(time.perf_counter() - started, 1)
+        tokens = Meter(window).take(view)
+        journal.add(run, answers, {"error": "", "tokens": tokens, "seconds": seconds})
         tell(f"{name}  {strategy}  {len(probes)} answers")
     if judge is not None:
-        for probe in probes:
-            _judge(judge, probe, [a for a in answers if a["question"] == probe.question])
-    journal.add(run, answers, {})
+        run = {**about, "strategy": "", "judge": judge_name, "strategies": list(strategies)}
+        _judged(judge, run, journal, probes)
+
+
+def _judged(
+    judge: BaseChatModel, run: dict[str, Any], journal: Journal, probes: Sequence[Probe]
+) -> None:
+    """Have the answers to each question rated together, once."""
+    if journal.done(run):
+        return
+    about = {key: run[key] for key in ("session", "window", "model")}
+    asked = [{**about, "strategy": strategy} for strategy in run["strategies"]]
+    answers = [r for r in journal.records if r["kind"] == "answer" and r["run"] in asked]
+    ratings: list[Record] = []
+    for probe in probes:
+        own = [answer for answer in answers if answer["question"] == probe.question]
+        ratings += _rated(judge, probe, own)
+    journal.add(run, ratings, {})
 
 
 def probe_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
     """Return the share of what was expected, by kind, and the judge's ratings."""
     answers = [r for r in records if r["kind"] == "answer"]
-    shown = [{**r, "run": {**r["run"], "strategy": r["strategy"]}} for r in answers]
-    tables = [("What answers contain of what they must", _table(shown, "score", percent=True))]
-    if any("rating" in r for r in answers):
-        rated = [r for r in shown if "rating" in r]
+    tables = [("What answers contain of what they must", _table(answers, "score", percent=True))]
+    rated = [
+        {**r, "run": {**r["run"], "strategy": r["strategy"]}}
+        for r in records
+        if r["kind"] == "rating"
+    ]
+    if rated:
         tables.append(("The judge's ratings, 0 to 5", _table(rated, "rating", percent=False)))
     return tables
 
 
-def _answer(probe: Probe, strategy: str, said: str) -> Record:
+def _answer(probe: Probe, said: str) -> Record:
     plain = flat(said).lower()
     hits = sum(part.lower() in plain for part in probe.expected)
     return {
-        "kind": "answer", "probe": probe.kind, "strategy": strategy, "question": probe.question,
+        "kind": "answer", "probe": probe.kind, "question": probe.question,
         "expected": probe.expected, "said": said, "score": round(hits / len(probe.expected), 3),
     }  # fmt: skip
 
 
-def _judge(judge: BaseChatModel, probe: Probe, answers: list[Record]) -> None:
-    """Rate answers in place; without a readable verdict they stay unrated."""
+def _rated(judge: BaseChatModel, probe: Probe, answers: Sequence[Record]) -> list[Record]:
+    """Return a rating for each answer that has one in a readable verdict."""
     shuffled = list(answers)
     random.Random(probe.question).shuffle(shuffled)  # noqa: S311 - no secret
     letters = [chr(ord("A") + number) for number in range(len(shuffled))]
@@ -150,10 +171,14 @@ def _judge(judge: BaseChatModel, probe: Probe, answers: list[Record]) -> None:
     truth = "; ".join(probe.expected)
     prompt = f"{_JUDGE}\n\nQuestion: {probe.question}\nTrue: {truth}\n\n{told}"
     ratings = _ratings(ask(judge, [], prompt))
-    for letter, answer in zip(letters, shuffled, strict=True):
-        rating = ratings.get(letter)
-        if isinstance(rating, int | float) and 0 <= rating <= 5:
-            answer["rating"] = float(rating)
+    return [
+        {
+            "kind": "rating", "probe": probe.kind, "question": probe.question,
+            "strategy": answer["run"]["strategy"], "rating": float(rating),
+        }
+        for letter, answer in zip(letters, shuffled, strict=True)
+        if isinstance(rating := ratings.get(letter), int | float) and 0 <= rating <= 5
+    ]  # fmt: skip
 
 
 def _ratings(verdict: str) -> dict[str, Any]:
