@@ -113,4 +113,9 @@ def _proposal(fields: dict[str, Any]) -> Proposal:
     entry = fields.get("entry", fields.get("source"))
     number = re.search(r"\d{1,18}", str(entry)) if entry is not None else None
     sources = (int(number[0]),) if number else ()
-    return read.model_copy(update={"sources": sources, "sure": fields.get("sure") is not False})
+    return read.model_copy(update={"sources": sources, "sure": _is_sure(fields.get("sure", True))})
+
+
+def _is_sure(value: Any) -> bool:
+    """Whether a model is sure: where it says nothing of it, or yes; ``"false"`` and null are no."""
+    return value is True or (isinstance(value, str) and value.strip().lower() in ("true", "yes"))

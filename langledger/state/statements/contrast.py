@@ -12,7 +12,16 @@ from functools import lru_cache
 
 from langledger.state.statements.wording import features, stem
 
-__all__ = ["contrary", "denies", "exchanged", "forbids", "lifts_part", "names_act", "other_verbs"]
+__all__ = [
+    "contrary",
+    "denies",
+    "exchanged",
+    "forbids",
+    "lifts_part",
+    "names_act",
+    "other_verbs",
+    "rejects",
+]
 
 _ALIKE = 0.6
 _PREFIX = 4  # characters that two forms of one word share: migrate, migration
@@ -49,7 +58,8 @@ _NO_VERB = re.compile(
 )
 _DONE = re.compile(r"\b[a-z]{3,}ed\b")
 _HAN_LEADS = re.compile(
-    r"\A(?:请|務必|务必|必须|一定要?|始终|总是|不要|[别別]|勿|禁止|不得|不许|不准|要|再|都|只|可以|应该)*"
+    r"\A(?:请|務必|务必|必须|一定要?|始终|总是|不要|[别別]|勿|禁止|不得|不许|不准|要|再|都|只|可以"
+    r"|应该)*"
 )
 _HAN = re.compile("[\u3400-\u9fff]")
 _OPPOSITES = (
@@ -140,6 +150,12 @@ def denies(ban: str, said: str) -> bool:
     """Whether a ban rejects, for the greater part, what words want."""
     rejected = sides(ban)[1]
     return len(rejected & sides(said)[0]) > len(rejected) / 2
+
+
+def rejects(said: str, order: str) -> bool:
+    """Whether words reject all that an order wants."""
+    wanted = sides(order)[0]
+    return bool(wanted) and wanted <= sides(said)[1]
 
 
 def exchanged(one: str, other: str) -> bool:

@@ -10,13 +10,14 @@ import re
 from collections.abc import Mapping
 
 from langledger.state.records import KINDS, Statement, WorkingState
-from langledger.state.statements.contrast import contrary, denies, names_act, other_verbs
+from langledger.state.statements.contrast import contrary, denies, names_act, other_verbs, rejects
 from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.likeness import about, features, replaces
 from langledger.state.statements.patterns import user_statements
 from langledger.state.statements.proposal import Proposal
 from langledger.state.statements.prose import sentences
 from langledger.state.statements.reasons import parted
+from langledger.state.statements.revoked import gives_up
 
 __all__ = ["quoted_in", "refusal", "said_by_user"]
 
@@ -26,8 +27,25 @@ _CONTEXT = 4  # messages before the one that is quoted
 _FEW = 2
 _DECIDES = ("decision", "convention")
 _TURN = re.compile(r"\.{3,}|…|;|,? but\b|；|，但是?", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:if|unless|in case|provided that|assuming|whenever|when|once|until)\b"
+    r"|如果|假如|要是|除非|万一|的话|的时候|之?[前后时]",
+    re.IGNORECASE,
+)
+_REMINDS = re.compile(
+    r"\b(?:do not|don['’]?t|never|not) (?:forget|fail|hesitate|neglect) to\b|不要忘(?:了|记)?"
+    r"|[别別]忘了?",
+    re.IGNORECASE,
+)
+# A liking, or none, is no order and no choice.
+_LIKES_NOT = re.compile(
+    r"\b(?:hates?|dislikes?|can(?:'|no)t stand|not (?:a |the biggest )?fan|sick of|tired of"
+    r"|(?:do not|don['’]?t) (?:really |much )?like)\b|不(?:太|大)?喜欢|讨厌",
+    re.IGNORECASE,
+)
 _FOR_THE_USER = re.compile(
-    r"(?<![-\w])(?:users?|customer|client|human|owner|boss|manager|operator|maintainer)\b(?!-).{0,20}"
+    r"(?<![-\w])(?:users?|customer|client|human|owner|boss|manager|operator"
+    r"|maintainer)\b(?!-).{0,20}"
     r"\b(?:approv\w+|agree\w*|consent\w*|confirm\w*|allow\w*|accept\w*|order\w*|want\w*|ask\w*"
     r"|said|says|told|decid\w+|request\w*|permit\w*|require\w*|authori[sz]\w*"
     r"|sign(?:ed|s)?[ -]off|instruct\w*|insist\w*|sanction\w*|bless\w*|ok(?:ay)?(?:ed|'d)"
@@ -38,9 +56,18 @@ _FOR_THE_USER = re.compile(
     r".{0,12}\b(?:received|obtained|given|granted|got|secured|came|from)\b"
     r"|\b(?:got|received|obtained|(?:I|we) have|given|granted)\b.{0,12}"
     r"\b(?:approval|consent|permission|authori[sz]ation|sign-?off|green[ -]?light|go-ahead)\b"
+    r"|\b(?:was|were|is|are|been|got) (?:now |already )?(?:signed[ -]off|approved|sanctioned"
+    r"|ok(?:ay)?ed"
+    r"|green[ -]?lit)\b|\b(?:as|per|on|by|under|following) (?:the |your |his |her "
+    r"|their )?(?:instruct\w+"
+    r"|requests?\b|requested|ordered|orders\b|agreed|agreement)"
+    r"|\byou (?:may|are (?:free|allowed|permitted) to|can (?:now )?(?:force|push|merge|deploy"
+    r"|delete"
+    r"|drop|remove|skip|ignore|bypass|overwrite|commit|publish|release))\b"
     r"|(?:用户|使用者|用戶|客户|客戶|老板|老闆|业主|领导|主管|经理|负责人|甲方).{0,6}"
     r"(?:同意|批准|确认|確認|要求|允许|允許|决定|決定|说|說|希望|授权|授權|许可|許可|准许|准許|指示"
     r"|吩咐|让|讓|点头|认可|認可)"
+    r"|[你您](?:被)?(?:可以|允许)|按照?(?:要求|指示|吩咐)"
     r"|(?:已|已经|經|经|得到|获得|獲得|取得).{0,8}(?:批准|授权|授權|许可|許可|准许|同意)",
     re.IGNORECASE,
 )
@@ -55,7 +82,8 @@ _FOLDED = re.compile(r"[\W_]+")
 _ORDERS = re.compile(
     r"\b(?:must|should|shall|never|always|please|don'?t|do not|need to|needs to|have to|has to|want"
     r"|let'?s|make sure|ensure|only|prefer|avoid|no|not|stop|from now on)\b"
-    r"|必须|务必|一定|请|不要|[别別]|勿|禁止|不得|不许|不准|一律|统一|始终|总是|只|要|用|改|保持|保留",
+    r"|必须|务必|一定|请|不要|[别別]|勿|禁止|不得|不许|不准|一律|统一|始终|总是|只|要|用|改|保持"
+    r"|保留",
     re.IGNORECASE,
 )
 
@@ -111,10 +139,12 @@ def _says(what: str, sentence: str) -> bool:
 
 def _turned(what: str, said: list[str]) -> bool:
     """Whether words forbid what was not forbidden, or turn round what was said."""
-    said = [parted(one)[0] or one for one in said]  # a no in the reason forbids nothing
+    # a no in the reason forbids nothing
+    said = [_REMINDS.sub("", parted(one)[0] or one) for one in said]
     forbids = features(what).negative and not features(" ".join(said)).negative
     return forbids or any(
-        denies(what, one) or replaces(what, one) or contrary(what, one) for one in said
+        denies(what, one) or replaces(what, one) or contrary(what, one) or rejects(one, what)
+        for one in said
     )
 
 
@@ -132,8 +162,13 @@ def _misquoted(proposal: Proposal, spoken: Mapping[int, str], *, must: bool) -> 
     if proposal.quote:
         if quoted_in(proposal.quote, spoken) is None:
             return "the quote is in no message of the user's: give their exact words, not only one"
-        doubtful = proposal.kind != "question" and _supposes(proposal.quote, spoken)
-        return "the quoted words suppose, offer or ask; they decide nothing" if doubtful else None
+        if proposal.kind == "question":
+            return None
+        if _supposes(proposal.quote, spoken):
+            return "the quoted words suppose, offer or ask; they decide nothing"
+        if _on_condition(proposal, spoken):
+            return "the quoted words hold on a condition: say it too"
+        return None
     return "it quotes nothing" if must else None
 
 
@@ -154,8 +189,11 @@ def _closes_nothing(proposal: Proposal, state: WorkingState, user: Mapping[int, 
     at = quoted_in(proposal.quote, user) if proposal.quote else None
     if at is None:
         return f"{known.id} is the user's: quote the words with which they gave it up"
-    if not about(known.what, " ".join(_around(proposal.quote, user))):
+    around = _around(proposal.quote, user)
+    if not about(known.what, " ".join(around)):
         return f"the quoted words are not about {known.id}"
+    if not any(gives_up(said, known) for said in around):
+        return f"the quoted words do not give up {known.id}"
     return None if at > known.position[0] else f"the quoted words are older than {known.id}"
 
 
@@ -173,6 +211,12 @@ def _active(state: WorkingState, proposal: Proposal) -> Statement | None:
 def _supposes(quote: str, spoken: Mapping[int, str]) -> bool:
     """Whether the clause the quote stands in asks, supposes or tells of others."""
     return any(grammar_of(quote).doubtful(clause) for clause in _clauses(quote, spoken))
+
+
+def _on_condition(proposal: Proposal, spoken: Mapping[int, str]) -> bool:
+    """Whether the user said it on a condition, of which what is proposed says nothing."""
+    clauses = _clauses(proposal.quote, spoken)
+    return all(map(_CONDITION.search, clauses)) and _CONDITION.search(proposal.what) is None
 
 
 def _holding(quote: str, spoken: Mapping[int, str]) -> list[str]:
@@ -223,6 +267,8 @@ def _turned_round(proposal: Proposal, spoken: Mapping[int, str]) -> str | None:
     if proposal.kind not in _DECIDES:
         return None
     clauses = _clauses(proposal.quote, spoken)
+    if any(_LIKES_NOT.search(clause) for clause in clauses):
+        return "the quoted words order nothing"
     if _turned(proposal.what, clauses):
         return "it turns the quoted words round"
     if proposal.kind == "decision" or any(_orders(proposal.what, clause) for clause in clauses):

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from langledger.state.records import WorkingState
+from langledger.state.records import Statement, WorkingState
 from langledger.state.statements.proposal import Proposal
 from langledger.state.statements.validate import refusal, said_by_user
 
@@ -64,6 +64,9 @@ KAFKA = "For the queue we run Kafka since it is fast."
         ("Never run Kafka here.", "Never run Kafka", "Run Kafka here", "convention"),
         ("Use tabs, not spaces.", "Use tabs, not spaces", "Use spaces, not tabs", "convention"),
         ("队列我们运行 Kafka。", "我们运行 Kafka", "队列禁止运行 Kafka", "convention"),
+        ("I am not a fan of npm.", "not a fan of npm", "Use npm", "decision"),
+        ("I am not a fan of npm.", "not a fan of npm", "Never use npm", "convention"),
+        ("我不太喜欢 npm。", "不太喜欢 npm", "使用 npm", "decision"),
     ],
 )
 def test_a_model_may_not_turn_a_message_round(
@@ -85,9 +88,73 @@ def test_a_model_may_not_turn_a_message_round(
         ("Run ruff before each commit.", "Run ruff", "Run ruff before each commit", "convention"),
         ("We don't use npm, only yarn.", "only yarn", "Use yarn, not npm", "convention"),
         ("提交信息一律用英文。", "一律用英文", "提交信息必须用英文", "convention"),
+        ("Don't forget to tag it.", "forget to tag it", "Tag it", "convention"),
     ],
 )
 def test_what_a_model_makes_of_an_order_is_taken(
     text: str, quote: str, what: str, kind: Literal["decision", "convention"]
 ):
     assert told(text, quote, what, kind) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "what"),
+    [
+        ("If the tests fail we could drop Postgres.", "drop Postgres", "Drop Postgres"),
+        ("We could drop Postgres some day.", "drop Postgres", "Drop Postgres"),
+        ("If we get sued we would have to drop Postgres.", "drop Postgres", "Drop Postgres"),
+        ("If the tests fail, drop Postgres.", "drop Postgres", "Drop Postgres"),
+        ("One day one could move to Kafka, who knows.", "move to Kafka", "Move to Kafka"),
+        ("Moving to Kafka would solve it.", "Moving to Kafka", "Move to Kafka"),
+        ("In my last job they had never push on the wall.", "never push", "Never push"),
+        ("如果测试失败就删掉 Postgres。", "删掉 Postgres", "删掉 Postgres"),
+        ("将来换成 Kafka。", "换成 Kafka", "换成 Kafka"),
+    ],
+)
+def test_a_guess_and_half_of_a_condition_are_nobodys_decision(text: str, quote: str, what: str):
+    assert told(text, quote, what, "decision") is not None
+    assert refusal(proposed(what, quote, "decision"), WorkingState(), user={1: text}) is not None
+
+
+BAN = ("conventions", "Never push to main.")
+CHOICE = ("decisions", "Use Postgres")
+
+
+def closing(held: tuple[str, str], said: str) -> str | None:
+    state = WorkingState()
+    getattr(state, held[0]).append(Statement(id="c0", what=held[1], origin="user", sources=(0,)))
+    close = Proposal(kind="close", id="c0", what="", quote=said)
+    return refusal(close, state, user={1: said})
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (BAN, "What is main"),
+        (BAN, "Thanks, main is nice"),
+        (BAN, "Remember: not to main"),
+        (BAN, "Did you push to main"),
+        (BAN, "The push to main took long"),
+        (CHOICE, "Postgres is slow today"),
+        (CHOICE, "What is Postgres"),
+        (("conventions", "不要推送到 main"), "main 是主分支"),
+    ],
+)
+def test_to_speak_of_a_thing_gives_up_nothing(held: tuple[str, str], said: str):
+    assert closing(held, said) == "the quoted words do not give up c0"
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (BAN, "You can push to main"),
+        (BAN, "ok push it to main now"),
+        (BAN, "Pushing to main is fine now"),
+        (BAN, "I changed my mind about main"),
+        (CHOICE, "No Postgres please"),
+        (CHOICE, "Scrap Postgres"),
+        (("conventions", "不要推送到 main"), "可以推送到 main 了"),
+    ],
+)
+def test_what_allows_orders_or_revokes_it_gives_it_up(held: tuple[str, str], said: str):
+    assert closing(held, said) is None

@@ -43,6 +43,15 @@ def test_every_form_gives_the_same(answer: Any):
 
 
 @pytest.mark.parametrize(
+    ("sure", "is_sure"),
+    [(True, True), ("true", True), (False, False), ("false", False), (None, False)],
+)
+def test_only_a_yes_is_sure(sure: object, is_sure: bool):
+    (proposal,) = read_answer(json.dumps({**ITEM, "sure": sure})) or []
+    assert proposal.sure is is_sure
+
+
+@pytest.mark.parametrize(
     "answer", ["", "I can't.", "{", "[1, 2", "null", "{}", AIMessage(""), None]
 )
 def test_what_is_no_answer_is_none(answer: Any):
