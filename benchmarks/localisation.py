@@ -155,24 +155,27 @@ def of_repository(
 
 
 def ours(given: argparse.Namespace, repository: Any, row: Mapping[str, Any]) -> dict[str, Any]:
-    from langledger.repository.packing import pack
+    from langledger.operations import run
+
+    def packing(hits: Sequence[Any], hops: int = 0) -> Callable[[int], Any]:
+        finder = repository.finder
+        return lambda budget: run(finder.pack(hits, budget=budget, hops=hops), repository.executor)
 
     query = row["problem_statement"]
     started = time.perf_counter()
     found = repository.find(query, k=120)
     seconds = time.perf_counter() - started
-    results = {"langledger": result(found.files, found.hits, pack)}
+    results = {"langledger": result(found.files, found.hits, packing(found.hits))}
     results["langledger"]["seconds"] = round(seconds, 3)
     for hops in (1, 2):
-        related = repository.related(found.hits[:8], hops=hops)
         results[f"with related code, {hops} hops"] = result(
-            found.files, found.hits, pack, related=related
+            found.files, found.hits, packing(found.hits, hops)
         )
     if given.rerank:
         hits = reranked(query, found.hits)
         files = list(dict.fromkeys(hit.path for hit in hits))
         files += [path for path, _ in found.files if path not in set(files)]
-        results["reranked by embeddings"] = result([(f, 0.0) for f in files], hits, pack)
+        results["reranked by embeddings"] = result([(f, 0.0) for f in files], hits, packing(hits))
     return results
 
 
@@ -196,8 +199,7 @@ def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
 def result(
     files: Sequence[tuple[str, float]],
     hits: Sequence[Any],
-    pack: Callable[..., Any],
-    related: Sequence[Any] = (),
+    packing: Callable[[int], Any],
 ) -> dict[str, Any]:
     """Return what of the gold was found; functions by path and qualified name."""
     apart = {hit.path for hit in hits if hit.metadata["apart"]}
@@ -205,14 +207,13 @@ def result(
     functions = list(dict.fromkeys((hit.path, hit.symbol) for hit in hits if hit.symbol))
     packs = {}
     for budget in BUDGETS:
-        packed = pack(hits, budget, related=related)
+        packed = packing(budget)
         packs[str(budget)] = {
             "files": sorted({hit.path for hit in packed.hits}),
             "functions": sorted({(hit.path, hit.symbol) for hit in packed.hits}),
             "tokens": packed.tokens,
         }
-    whole = {hit.path for hit in pack(hits, 3200).hits}
-    return {"files": ranked[:50], "functions": functions[:50], "packs": packs, "whole": len(whole)}
+    return {"files": ranked[:50], "functions": functions[:50], "packs": packs}
 
 
 def peers(

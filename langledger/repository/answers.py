@@ -18,7 +18,13 @@ RERANKED = 20
 
 
 def hit_of(
-    piece: Piece, row: Row, text: str, *, apart: bool, reasons: tuple[str, ...] = ()
+    piece: Piece,
+    row: Row,
+    text: str,
+    *,
+    apart: bool,
+    asked: bool,
+    reasons: tuple[str, ...] = (),
 ) -> CodeHit:
     """Return the hit that a piece is.
 
@@ -27,6 +33,7 @@ def hit_of(
         row: Of the statement ``places``.
         text: Its lines.
         apart: It is a test, and none was asked for.
+        asked: A brief question names it.
         reasons: Why it stands where it stands.
     """
     return CodeHit(
@@ -43,6 +50,7 @@ def hit_of(
             "language": piece.language,
             "is_test": piece.is_test,
             "apart": apart,
+            "asked": asked,
             "definition": row["symbol"],
             "signature": row["signature"],
             "first_line": row["symbol_start"],

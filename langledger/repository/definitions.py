@@ -10,9 +10,10 @@ from langledger.arguments import check_text
 from langledger.errors import ConfigurationError
 from langledger.operations import Operation, Row, fetch
 from langledger.recall.build import text_of
-from langledger.repository.mentions import agreeing, endings, exact_file, exact_symbols
+from langledger.repository.candidates import Keys, queries
+from langledger.repository.mentions import endings, exact_file, exact_symbols, is_meant
 from langledger.repository.query import Place, place_of
-from langledger.repository.search import Keys, queries, symbols_named
+from langledger.repository.search import symbols_named
 
 __all__ = ["Definitions", "definitions"]
 
@@ -52,7 +53,7 @@ def definitions(keys: Keys, symbol: str, *, root: str = "") -> Operation[Definit
     rows = yield from symbols_named(keys, [asked, dotted])
     named = [row for row in rows if row["name"] == asked]
     alike = exact_symbols(dotted, rows)
-    meant = [*named, *(row for row in alike if row not in named and _is_meant(dotted, row))]
+    meant = [*named, *(row for row in alike if row not in named and is_meant(dotted, row))]
     place = place_of(asked, root=root)
     if not alike and not named and place is not None:
         return Definitions(found=[(yield from _at(keys, place))])
@@ -63,14 +64,6 @@ def definitions(keys: Keys, symbol: str, *, root: str = "") -> Operation[Definit
         others=chosen[_SHOWN:],
         exact=bool(meant) or not alike,
     )
-
-
-def _is_meant(dotted: str, row: Row) -> bool:
-    """Say whether a definition is what a dotted name says, modules before it included."""
-    wanted, own = dotted.split("."), row["qualified"].split(".")
-    same = agreeing(wanted, own)
-    before = wanted[: len(wanted) - same]
-    return not before or (same == len(own) and {*before} <= {*re.split(r"[/.]", row["path"])})
 
 
 def _order(row: Row) -> tuple[bool, bool, str, int]:

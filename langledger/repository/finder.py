@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from langledger.arguments import check_whole
 from langledger.operations import Operation
 from langledger.recall import CrossEncoder
+from langledger.repository.candidates import Keys
 from langledger.repository.definitions import Definitions, definitions
 from langledger.repository.graph import Node
 from langledger.repository.hits import CodeFound, CodeHit
 from langledger.repository.map import repository_map
 from langledger.repository.packing import Pack, Related, pack
 from langledger.repository.related import related_to
-from langledger.repository.search import CodeRequest, Keys, Known, search_code
+from langledger.repository.search import CodeRequest, Known, search_code
+from langledger.repository.wholes import wholes_of
 
 __all__ = ["Finder"]
 
@@ -88,9 +90,16 @@ class Finder:
         """Return what bears on a question, whole definitions up to a budget of tokens."""
         check_whole("budget", budget, least=1)
         found = yield from self.find(query, k=_PACKED_FROM, tests=tests, files=files)
-        related = (yield from self.related(found.hits, hops=hops)) if hops else ()
+        return (yield from self.pack(found.hits, budget=budget, hops=hops, files=files))
+
+    def pack(
+        self, hits: Sequence[CodeHit], *, budget: int, hops: int = 0, files: Sequence[str] = ()
+    ) -> Operation[Pack]:
+        """Return hits packed, whole definitions up to a budget of tokens."""
+        firm = yield from wholes_of(self.keys, hits)
+        related = (yield from self.related(hits, hops=hops)) if hops else ()
         recent = list(dict.fromkeys([*files, *self.recent]))[: self.recent_files]
-        return pack(found.hits, budget, related=related, recent=recent)
+        return pack(hits, budget, firm=firm, related=related, recent=recent)
 
     def related(self, hits: Sequence[CodeHit], *, hops: int = 1) -> Operation[list[Related]]:
         """Return what hits refer to, and what refers to them."""

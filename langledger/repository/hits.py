@@ -23,11 +23,12 @@ class CodeHit:
         tokens: Their size.
         score: What the hits are ordered by; comparable within one search only.
         scores: ``words`` (its BM25), ``file`` (its file's score), ``named`` (what the question's
-            naming it adds), ``mentioned`` (1: the question names its file), ``terms`` and ``share``
-            (how many telling terms of the question it holds, and their share by weight).
-        metadata: ``language``, ``is_test``, ``apart`` (a test that was not asked for),
-            and of its definition: ``definition`` (its number in the file), ``signature``,
-            ``first_line`` and ``last_line``.
+            naming it or its file adds), ``meant`` (what naming it adds), ``mentioned`` (1: the
+            question names its file), ``terms`` and ``share`` (how many telling terms of the
+            question it holds, and their share by weight).
+        metadata: ``language``, ``is_test``, ``apart`` (a test that was not asked for), ``asked``
+            (a brief question names it); and of its definition: ``definition`` (its number in the
+            file), ``signature``, ``first_line`` and ``last_line``.
         reasons: Why it stands where it stands; empty unless ``explain`` was asked.
     """
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from langledger.arguments import check_whole
 from langledger.errors import RepositoryError
 from langledger.operations import Operation, Row, fetch
-from langledger.repository.search import Keys, queries
+from langledger.repository.candidates import Keys, queries
 from langledger.tokens import count_text
 
 __all__ = ["drawn", "mapped", "repository_map"]

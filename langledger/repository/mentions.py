@@ -2,43 +2,65 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from langledger.operations import Row
 from langledger.repository.query import CodeQuery, Place
+from langledger.repository.ranking import Piece
 
 __all__ = [
+    "WHOLE",
     "Named",
-    "agreeing",
+    "asks_for_tests",
     "endings",
     "exact_file",
     "exact_symbols",
+    "is_meant",
     "named_by",
     "names_of",
     "places_of",
 ]
 
 _FRAME, _PATH, _SYMBOL = 0.4, 0.3, 0.3
+_PLACE = 1.0  # what a brief question names by its path is what it is about
 _INSTALLED = ("site-packages", "dist-packages")
+WHOLE = (1, 2**31 - 1)
+"""Lines of a file, all of them."""
 _DEFINED = 10  # times; a name with more definitions names none of them
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
     """Lines of a file that a question names.
 
     Attributes:
-        share: How much that raises them; 1 is the score of the best by words.
-        lines: First and last; None: the file as a whole.
+        share: How much that raises the file; 1 is the score of the best by words.
+        own: How much it raises the pieces that are meant.
+        asked: The question is about nothing else.
+        lines: First and last; None: the file, of which the best piece is raised.
+        symbol: The number of the definition that is meant, without those within it; None: the
+            lines are.
     """
 
     path: str
     blob: UUID
     share: float
+    own: float
+    asked: bool = False
     lines: tuple[int, int] | None = None
+    symbol: int | None = None
+
+    def covers(self, piece: Piece) -> bool:
+        """Say whether a piece of the file is meant."""
+        if self.symbol is not None:
+            return piece.symbol == self.symbol
+        return self.lines is not None and (
+            piece.start_line <= self.lines[1] and piece.end_line >= self.lines[0]
+        )
 
 
 def places_of(query: CodeQuery) -> list[Place]:
@@ -68,19 +90,61 @@ def named_by(query: CodeQuery, files: Sequence[Row], symbols: Sequence[Row]) -> 
         symbols: Rows of the statement ``symbols``.
     """
     wanted = [row for row in files if query.tests or not row["is_test"]]
+    defined = [row for row in symbols if query.tests or not row["is_test"]]
     found: list[Named] = []
     for place in query.frames:
-        found += _at(place, exact_file(place.path, wanted), _FRAME, symbols)
+        found += _frame(query, place, exact_file(place.path, wanted), symbols)
     for place in query.paths:
-        found += _at(place, exact_file(place.path, wanted), _PATH, ())
-    defined = [row for row in symbols if query.tests or not row["is_test"]]
+        found += _path(query, place, exact_file(place.path, wanted))
     for symbol in query.symbols:
-        rows = exact_symbols(symbol, defined)
-        different = len({(row["path"], row["qualified"]) for row in rows})
-        if 0 < different <= _DEFINED:
-            share = _SYMBOL / different
-            found += [Named(r["path"], r["blob"], share, _head(r)) for r in rows]
+        found += _symbol(query, symbol, exact_symbols(symbol, defined))
     return found
+
+
+def _frame(
+    query: CodeQuery, place: Place, file: Row | None, symbols: Iterable[Row]
+) -> Iterator[Named]:
+    if file is None:
+        return
+    path, blob, asked = file["path"], file["blob"], query.brief
+    line = None if place.line is None else (place.line, place.line)
+    yield Named(path=path, blob=blob, share=_FRAME, own=_FRAME, asked=asked, lines=line)
+    # The repository may have changed since the trace: the function counts, wherever it stands.
+    for row in symbols:
+        if row["name"] == place.symbol and row["path"] == path:
+            yield _definition(row, _FRAME, asked=asked)
+
+
+def _path(query: CodeQuery, place: Place, file: Row | None) -> Iterator[Named]:
+    if file is None:
+        return
+    line = None if place.line is None else (place.line, place.line)
+    if line is None and len(query.text.split()) == 1:  # it is all that is asked
+        line = WHOLE
+    own = _PLACE if query.brief else _PATH
+    yield Named(
+        path=file["path"], blob=file["blob"], share=_PATH, own=own, asked=query.brief, lines=line
+    )
+
+
+def _symbol(query: CodeQuery, symbol: str, rows: Sequence[Row]) -> Iterator[Named]:
+    different = len({(row["path"], row["qualified"]) for row in rows})
+    if different <= _DEFINED:
+        for row in rows:
+            asked = query.brief and is_meant(symbol, row)
+            yield _definition(row, _SYMBOL / different, asked=asked)
+
+
+def _definition(row: Row, share: float, *, asked: bool) -> Named:
+    return Named(
+        path=row["path"],
+        blob=row["blob"],
+        share=share,
+        own=share,
+        asked=asked,
+        lines=(row["start_line"], row["end_line"]),
+        symbol=row["symbol"],
+    )
 
 
 def exact_file(path: str, files: Iterable[Row]) -> Row | None:
@@ -104,7 +168,7 @@ def exact_symbols(symbol: str, rows: Iterable[Row]) -> list[Row]:
     parts = symbol.split(".")
     by_length: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
-        same = agreeing(parts, row["qualified"].split("."))
+        same = _agreeing(parts, row["qualified"].split("."))
         if same:
             by_length[same].append(row)
     best = by_length[max(by_length)] if by_length else []
@@ -112,8 +176,15 @@ def exact_symbols(symbol: str, rows: Iterable[Row]) -> list[Row]:
     return list({(row["path"], row["symbol"]): row for row in best}.values())
 
 
-def agreeing(wanted: Sequence[str], defined: Sequence[str]) -> int:
-    """Return how many of the last parts of two dotted names are the same."""
+def is_meant(symbol: str, row: Row) -> bool:
+    """Say whether a definition is what a dotted name says, the modules before it included."""
+    wanted, own = symbol.split("."), row["qualified"].split(".")
+    same = _agreeing(wanted, own)
+    before = wanted[: len(wanted) - same]
+    return not before or (same == len(own) and {*before} <= {*re.split(r"[/.]", row["path"])})
+
+
+def _agreeing(wanted: Sequence[str], defined: Sequence[str]) -> int:
     count = 0
     for one, other in zip(reversed(wanted), reversed(defined), strict=False):
         if one != other:
@@ -122,23 +193,10 @@ def agreeing(wanted: Sequence[str], defined: Sequence[str]) -> int:
     return count
 
 
-def _at(place: Place, file: Row | None, share: float, symbols: Iterable[Row]) -> list[Named]:
-    if file is None:
-        return []
-    found = [Named(file["path"], file["blob"], share)]
-    if place.line is not None:
-        found.append(Named(file["path"], file["blob"], share, (place.line, place.line)))
-    found += [
-        # The repository may have changed since the trace: the function counts, wherever it stands.
-        Named(file["path"], file["blob"], share, _head(row))
-        for row in symbols
-        if row["name"] == place.symbol and row["path"] == file["path"]
-    ]
-    return found
-
-
-def _head(row: Mapping[str, int]) -> tuple[int, int]:
-    return row["start_line"], row["start_line"]
+def asks_for_tests(query: CodeQuery, files: Sequence[Row]) -> bool:
+    """Say whether a brief question names a file of tests."""
+    named = [exact_file(place.path, files) for place in query.paths] if query.brief else []
+    return any(file is not None and file["is_test"] for file in named)
 
 
 def _suffixes(path: str) -> list[str]:

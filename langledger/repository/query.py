@@ -53,7 +53,7 @@ _ABOUT_TESTS = re.compile(
     r"|测试",
     re.IGNORECASE,
 )
-_LONGEST_ASKED = 300  # characters; a longer text is a report, which speaks of tests in passing
+_LONGEST_ASKED = 300  # characters; a longer text is a report, which names much in passing
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,7 @@ class CodeQuery:
         paths: Named elsewhere in the text, in order.
         symbols: Names written as code, in order; dots between their parts.
         tests: Whether it asks for tests.
+        brief: Whether it is so short that what it names is what it is about.
     """
 
     text: str
@@ -92,6 +93,7 @@ class CodeQuery:
     paths: tuple[Place, ...] = ()
     symbols: tuple[str, ...] = ()
     tests: bool = False
+    brief: bool = False
 
 
 def read_query(query: str, *, root: str = "") -> CodeQuery:
@@ -104,7 +106,8 @@ def read_query(query: str, *, root: str = "") -> CodeQuery:
     text = _readable(query[:_READ], root)
     edit = place_of(text)
     if edit is not None:
-        return CodeQuery(text=text, title="", edit=edit)
+        return CodeQuery(text=text, title="", edit=edit, brief=True)
+    brief = len(text) <= _LONGEST_ASKED
     frames = _frames(text)
     known = {place.path for place in frames}
     return CodeQuery(
@@ -113,7 +116,8 @@ def read_query(query: str, *, root: str = "") -> CodeQuery:
         frames=frames,
         paths=_named(place for place in _places(text) if place.path not in known),
         symbols=_symbols(text),
-        tests=len(text) <= _LONGEST_ASKED and _ABOUT_TESTS.search(text) is not None,
+        tests=brief and _ABOUT_TESTS.search(text) is not None,
+        brief=brief,
     )
 
 
@@ -168,11 +172,14 @@ def _named(places: Iterable[Place]) -> tuple[Place, ...]:
 
 
 def _symbols(text: str) -> tuple[str, ...]:
+    if re.fullmatch(_NAME, text.strip()):
+        return (text.strip(),)
     found = dict[str, None]()
     for pattern in (_QUOTED, _CALLED, _DOTTED, _WRITTEN):
         for match in pattern.finditer(text):
             found[re.sub(r"::|#", ".", match[1])] = None
-    return tuple(islice((name for name in found if len(name) > 2), _MOST))
+    long = (name for name in found if len(name) > 2 and name[-2] != ".")  # not: e.g
+    return tuple(islice(long, _MOST))
 
 
 def _slashed(path: str) -> str:

@@ -108,15 +108,22 @@ class Boosts:
 
     Attributes:
         files: Share that is added to a file's score, by path.
+        best: The same of the file's best chunk, whichever that is.
         pieces: The same of chunks, by path and number.
     """
 
     files: dict[str, float] = field(default_factory=dict[str, float])
+    best: dict[str, float] = field(default_factory=dict[str, float])
     pieces: dict[tuple[str, int], float] = field(default_factory=dict[tuple[str, int], float])
 
-    def add(self, path: str, share: float, numbers: Iterable[int] = ()) -> None:
-        """Raise a file, and chunks of it, to at least this share."""
+    def add_file(self, path: str, share: float) -> None:
+        """Raise a file to at least this share."""
         self.files[path] = max(self.files.get(path, 0.0), share)
+
+    def add_pieces(self, path: str, share: float, numbers: Sequence[int]) -> None:
+        """Raise chunks of a file, or its best one where none is told, to at least this share."""
+        if not numbers:
+            self.best[path] = max(self.best.get(path, 0.0), share)
         for number in numbers:
             self.pieces[path, number] = max(self.pieces.get((path, number), 0.0), share)
 
@@ -272,21 +279,33 @@ def _fuse(pieces: Sequence[Piece], files: Mapping[str, float], boosts: Boosts) -
     main = [piece for piece in pieces if not piece.is_test] or pieces
     top_piece = max((piece.words for piece in main), default=0.0) or 1.0
     top_file = max((files[piece.path] for piece in main), default=0.0) or 1.0
-    best: dict[str, float] = defaultdict(float)
+    best: dict[str, Piece] = {}
     for piece in pieces:
-        best[piece.path] = max(best[piece.path], piece.words)
+        if piece.path not in best or _before(piece, best[piece.path]):
+            best[piece.path] = piece
     whole = {
-        path: _OWN_FILE * files[path] / top_file + _OWN_BEST * best[path] / top_piece
-        for path in best
+        path: _OWN_FILE * files[path] / top_file + _OWN_BEST * piece.words / top_piece
+        for path, piece in best.items()
     }
     top_whole = max((whole[piece.path] for piece in main), default=0.0) or 1.0
     for piece in pieces:
         named_file = boosts.files.get(piece.path, 0.0)
         named = boosts.pieces.get(piece.key, 0.0)
+        if piece is best[piece.path]:
+            named = max(named, boosts.best.get(piece.path, 0.0))
         of_file = whole[piece.path] / top_whole + named_file
         own = piece.words / top_piece + named
-        piece.scores = {"words": piece.words, "file": of_file, "named": max(named, named_file)}
+        piece.scores = {
+            "words": piece.words,
+            "file": of_file,
+            "named": max(named, named_file),
+            "meant": named,
+        }
         piece.score = _PIECE * own + _FILE * of_file
+
+
+def _before(one: Piece, other: Piece) -> bool:
+    return (-one.words, one.number) < (-other.words, other.number)
 
 
 def _idf(often: float, total: float) -> float:

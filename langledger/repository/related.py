@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from langledger.arguments import check_whole
 from langledger.operations import Operation, Row, fetch
+from langledger.repository.candidates import Keys, queries
 from langledger.repository.graph import Node, edges_from, edges_to
 from langledger.repository.packing import Related
-from langledger.repository.search import Keys, queries
 from langledger.repository.types import Edge
 
 __all__ = ["related_to"]

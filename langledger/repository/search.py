@@ -9,18 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from psycopg.sql import SQL, Composed, Literal
-
 from langledger.arguments import check_whole
-from langledger.database.queries import load_queries
 from langledger.errors import ConfigurationError, RepositoryError
 from langledger.operations import Operation, Query, Row, fetch, fetch_all
 from langledger.recall import CrossEncoder
 from langledger.recall.build import quoted, text_of
 from langledger.repository.answers import RERANKED, hit_of, reasons_of, reranked
+from langledger.repository.candidates import Keys, candidates, piece_of, queries
 from langledger.repository.hits import CodeFound, CodeHit
 from langledger.repository.mentions import (
     Named,
+    asks_for_tests,
     endings,
     exact_file,
     named_by,
@@ -29,7 +28,6 @@ from langledger.repository.mentions import (
 )
 from langledger.repository.query import CodeQuery, Place, read_query
 from langledger.repository.ranking import (
-    PROSE,
     Boosts,
     Extent,
     Piece,
@@ -43,21 +41,13 @@ from langledger.repository.ranking import (
     weights_of,
 )
 
-__all__ = ["CodeRequest", "Keys", "Known", "queries", "search_code", "symbols_named", "text_around"]
-
-queries = load_queries("langledger.repository", "search.sql")
-
-Keys = Mapping[str, Any]
-"""``tenant``, ``repository`` and ``worktree``."""
+__all__ = ["CodeRequest", "Known", "search_code", "symbols_named"]
 
 _LOOKED_AT = 120  # pieces whose text is read
-_ROWS = 4000  # read for their terms; the other terms only rank what these bring
 _RARE = 150  # terms of a question that are asked for by name whether they occur
 _DEFINITIONS = 200  # of one name
 _RECENT = 0.1  # of the best score: what a file that is being worked on is raised by
 _STALE_SECONDS = 300.0
-_PROSE = frozenset({"text", "markdown", "json", "yaml", "toml", "html", "css"})
-_SCHEMA = SQL("{schema}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +132,7 @@ def search_code(
     return CodeFound(
         query=request.query,
         hits=hits[: request.k],
-        files=files_of(_wanted(search, pieces)),
+        files=files_of(_wanted(pieces)),
         seconds=time.perf_counter() - started,
         reasons=tuple(search.reasons),
     )
@@ -228,6 +218,8 @@ def _resolved(
         paths,
         Query(queries["symbols"], _named_so(keys, names_of(query))),
     )
+    if request.tests is None and asks_for_tests(query, files):
+        query = replace(query, tests=True)
     absent = {*rare} - {rare[row["place"] - 1] for row in there}
     search = _Search(
         keys=keys,
@@ -247,12 +239,18 @@ def _pieces(search: _Search) -> Operation[list[Piece]]:
     """Return the chunks that hold what is asked, each with its score by which terms it holds."""
     if not search.terms and not search.named:
         return []
-    rows = yield from fetch_all(_candidates(search))
-    pieces = [_piece(row) for row in rows[0]]
+    statement = candidates(
+        search.keys,
+        search.terms,
+        search.named,
+        search.extent,
+        tests=search.request.tests is not False,
+    )
+    pieces = [piece_of(row) for row in (yield from fetch_all(statement))[0]]
     search.weights = weights_of(search.terms, search.asked, pieces, search.extent)
     search.boosts = _boosts(search, pieces)
     files = first_order(pieces, search.weights, search.extent, search.boosts)
-    top = sorted(_wanted(search, pieces), key=lambda piece: _order(search, piece))[:_LOOKED_AT]
+    top = sorted(_wanted(pieces), key=lambda piece: _order(search, piece))[:_LOOKED_AT]
     yield from _read(search, top)
     place = {term: bit for bit, term in enumerate(search.terms)}
     counts: dict[tuple[str, int], dict[int, float]] = {}
@@ -278,79 +276,23 @@ def _held(text: str, place: Mapping[str, int]) -> dict[int, float]:
     return {place[term]: float(count) for term, count in counts.items() if term in place}
 
 
-def _candidates(search: _Search) -> Query:
-    terms = search.terms
-    lines = [one for one in search.named if one.lines is not None]
-    statement = SQL(queries["candidates"]).format(
-        schema=_SCHEMA,
-        has=_bits("c.terms", len(terms)),
-        in_path=_bits("f.terms", len(terms)),
-        within=SQL("AND NOT f.is_test") if search.request.tests is False else SQL(""),
-    )
-    searched = _searched(terms, search.extent)
-    return Query(
-        statement,
-        {
-            **search.keys,
-            **{f"t{bit}": quoted(term) for bit, term in enumerate(terms)},
-            "any": " | ".join(quoted(term) for term in searched) or quoted("="),
-            "blobs": [one.blob for one in lines],
-            "first": [one.lines[0] for one in lines if one.lines],
-            "last": [one.lines[1] for one in lines if one.lines],
-        },
-    )
-
-
-def _searched(terms: Sequence[str], extent: Extent) -> list[str]:
-    """Return the terms that a chunk must have one of: the rarest, that bring a bounded number."""
-    chosen: list[str] = []
-    total = 0.0
-    rarest = min(extent.common.values(), default=0.0) / 2
-    for term in sorted(terms, key=lambda t: extent.common.get(t, 0.0)):
-        total += extent.common.get(term, rarest) * extent.chunks
-        if chosen and total > _ROWS:
-            break
-        chosen.append(term)
-    return chosen
-
-
-def _bits(column: str, terms: int) -> Composed:
-    """Return an expression whose bits say which of the terms a column holds."""
-    parts = [
-        SQL("CASE WHEN {} @@ {}::tsquery THEN {} ELSE 0 END").format(
-            SQL(column),  # pyright: ignore[reportArgumentType] - one of two names of ours
-            SQL(f"%(t{bit})s"),  # pyright: ignore[reportArgumentType] - a parameter of ours
-            Literal(1 << bit),
-        )
-        for bit in range(terms)
-    ]
-    return SQL(" + ").join(parts) if parts else Composed([SQL("0")])
-
-
-def _piece(row: Row) -> Piece:
-    return Piece(**row, factor=PROSE if row["language"] in _PROSE else 1.0)
-
-
 def _boosts(search: _Search, pieces: Sequence[Piece]) -> Boosts:
     boosts = Boosts()
     by_path: dict[str, list[Piece]] = {}
     for piece in pieces:
         by_path.setdefault(piece.path, []).append(piece)
     for one in search.named:
-        inside = [
-            piece.number
-            for piece in by_path.get(one.path, ())
-            if one.lines and piece.start_line <= one.lines[1] and piece.end_line >= one.lines[0]
-        ]
-        boosts.add(one.path, one.share, inside)
+        inside = [piece.number for piece in by_path.get(one.path, ()) if one.covers(piece)]
+        boosts.add_file(one.path, one.share)
+        boosts.add_pieces(one.path, one.own, inside)
     for path in search.request.recent:
-        boosts.add(path, _RECENT)
+        boosts.add_file(path, _RECENT)
     return boosts
 
 
-def _wanted(search: _Search, pieces: Sequence[Piece]) -> list[Piece]:
+def _wanted(pieces: Sequence[Piece]) -> list[Piece]:
     """Return the pieces that are found by something that counts, not only by what is common."""
-    return [piece for piece in pieces if piece.words > 0 or search.boosts.pieces.get(piece.key)]
+    return [piece for piece in pieces if piece.words > 0 or piece.scores["meant"]]
 
 
 def _order(search: _Search, piece: Piece) -> tuple[bool, float, str, int]:
@@ -381,7 +323,7 @@ def _cut(body: bytes, row: Row) -> str:
 
 
 def _hits(search: _Search, pieces: Sequence[Piece]) -> Operation[list[CodeHit]]:
-    wanted = sorted(_wanted(search, pieces), key=lambda piece: _order(search, piece))
+    wanted = sorted(_wanted(pieces), key=lambda piece: _order(search, piece))
     top = wanted[: max(search.request.k, RERANKED)]
     if not top:
         return []
@@ -397,4 +339,8 @@ def _hit(search: _Search, piece: Piece, row: Row, text: str) -> CodeHit:
     told: tuple[str, ...] = ()
     if search.request.explain:
         told = reasons_of(piece, search.terms, search.weights, apart=apart)
-    return hit_of(piece, row, text, apart=apart, reasons=told)
+    asked = piece.scores["meant"] > 0 and any(
+        one.asked and one.path == piece.path and (one.lines is None or one.covers(piece))
+        for one in search.named
+    )
+    return hit_of(piece, row, text, apart=apart, asked=asked, reasons=told)

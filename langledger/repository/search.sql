@@ -69,10 +69,10 @@ CROSS JOIN LATERAL (
 -- Chunks that hold a term, or are named; bit sets say which terms.
 -- LATERAL and OFFSET: without statistics the planner would join these few rows to all others.
 WITH matched AS MATERIALIZED (
-    SELECT c.blob, c.chunk, c.symbol, c.size, c.tokens, c.start_line, c.end_line,
-           ({has})::int8 AS has
-    FROM {schema}.repository_chunk c
-    WHERE c.tenant = %(tenant)s AND c.repository = %(repository)s AND c.terms @@ %(any)s::tsquery
+    (SELECT c.blob, c.chunk, c.symbol, c.size, c.tokens, c.start_line, c.end_line,
+            ({has})::int8 AS has
+     FROM {schema}.repository_chunk c
+     WHERE c.tenant = %(tenant)s AND c.repository = %(repository)s AND c.terms @@ %(any)s::tsquery {some})
     UNION
     SELECT c.blob, c.chunk, c.symbol, c.size, c.tokens, c.start_line, c.end_line,
            ({has})::int8 AS has
@@ -94,6 +94,13 @@ CROSS JOIN LATERAL (
     WHERE b.tenant = %(tenant)s AND b.repository = %(repository)s AND b.blob = m.blob OFFSET 0) AS b
 WHERE true {within}
 
+-- name: some
+-- Of what all of a repository holds, the same part each time.
+AND EXISTS (SELECT FROM {schema}.repository_file f
+            WHERE f.tenant = %(tenant)s AND f.repository = %(repository)s AND f.blob = c.blob
+              AND f.worktree = %(worktree)s)
+ORDER BY c.blob, c.chunk LIMIT %(most)s
+
 -- name: texts
 SELECT b.blob, b.body FROM {schema}.repository_blob b
 WHERE b.tenant = %(tenant)s AND b.repository = %(repository)s AND b.blob = ANY(%(blobs)s::uuid[])
@@ -107,6 +114,24 @@ JOIN {schema}.repository_chunk c
   ON c.tenant = %(tenant)s AND c.repository = %(repository)s AND c.blob = n.blob AND c.chunk = n.number
 JOIN {schema}.repository_symbol s
   ON s.tenant = c.tenant AND s.repository = c.repository AND s.blob = c.blob AND s.symbol = c.symbol
+
+-- name: whole
+-- All chunks of some definitions, with those of the definitions within them.
+SELECT n.path, n.number AS whole, c.blob, c.chunk AS number, c.start_byte, c.end_byte, c.start_line,
+       c.end_line, c.tokens, c.symbol, s.kind, s.qualified, s.signature,
+       s.start_line AS symbol_start, s.end_line AS symbol_end
+FROM unnest(%(paths)s::text[], %(numbers)s::int[]) AS n (path, number)
+JOIN {schema}.repository_file f
+  ON f.tenant = %(tenant)s AND f.repository = %(repository)s AND f.worktree = %(worktree)s
+ AND f.path = n.path
+JOIN {schema}.repository_symbol d
+  ON d.tenant = f.tenant AND d.repository = f.repository AND d.blob = f.blob AND d.symbol = n.number
+JOIN {schema}.repository_chunk c
+  ON c.tenant = f.tenant AND c.repository = f.repository AND c.blob = f.blob
+ AND c.start_byte < d.end_byte AND c.end_byte > d.start_byte
+JOIN {schema}.repository_symbol s
+  ON s.tenant = c.tenant AND s.repository = c.repository AND s.blob = c.blob AND s.symbol = c.symbol
+ORDER BY n.path, n.number, c.chunk
 
 -- name: around
 -- The innermost definition around a line, with its file's text.

@@ -47,7 +47,9 @@ def code_tools(finder: Finder, executor: Executor) -> list[BaseTool]:
 
     def search_code(query: str, budget: int = _BUDGET) -> Operation[str]:
         packed = yield from finder.packed(query, budget=budget)
-        return packed.text or "Nothing of this occurs in the repository."
+        if packed.text or not packed.found:
+            return packed.text or "Nothing of this occurs in the repository."
+        return f"It occurs, but {budget} tokens have no room for it; give a larger budget."
 
     def read_symbol(symbol: str) -> Operation[str]:
         found = yield from finder.symbol(symbol)

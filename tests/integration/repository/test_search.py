@@ -289,3 +289,60 @@ def test_without_a_repository_no_code_is_brought(ledger: Ledger, code: Repositor
     question = {"messages": [("user", "Why does Cart.total ignore the discount?")]}
     agent.invoke(question, {"configurable": {"thread_id": "t2"}})
     assert code_in(model.sent[0]) == []
+
+
+def test_a_definition_that_is_named_is_given_whole_though_it_is_long(
+    code: RepositoryMemory, folder: Path
+) -> None:
+    body = "".join(f"        settle_{number}(self, {number})\n" for number in range(130))
+    short = "".join(f"def check_{n}(bank):\n    return bank.settle({n})\n\n" for n in range(60))
+    (folder / "bank.py").write_text(
+        f"{short}class Bank:\n    def settle(self):\n{body}\n    def close(self):\n        pass\n"
+    )
+    code.index(processes=0)
+    hits = [hit for hit in code.search("Bank.settle", k=50) if hit.symbol == "Bank.settle"]
+    assert len(hits) > 1  # it is in several pieces
+    for question in ("Bank.settle", "why is bank.settle slow? see bank.py:250"):
+        text = code.context(question, budget=sum(hit.tokens for hit in hits) * 2 + 200)
+        assert all(f"settle_{number}(self" in text for number in range(130)), question
+        assert "## bank.py:182-313 Bank.settle\n" in text
+
+
+def test_a_file_that_is_named_is_found(code: RepositoryMemory, folder: Path) -> None:
+    (folder / "conf.yaml").write_text("colour: red\n")
+    code.index(processes=0)
+    assert code.search("please fix conf.yaml")[0].path == "conf.yaml"
+    assert code.search("README.md")[0].path == "README.md"
+    assert code.search("tests/test_cart.py")[0].path == "tests/test_cart.py"
+    assert {hit.path for hit in code.search("shop/cart.py", k=4)} == {"shop/cart.py"}
+    line = FILES["shop/prices.py"].splitlines().index("def discount_for(article):") + 1
+    asked = f"please look at shop/prices.py:{line}, the total of the cart is wrong"
+    assert symbols(code, asked)[0] == "discount_for"
+    package = 'File "/usr/lib/python3/dist-packages/shop/mail.py", line 99, in zzz'
+    assert code.search(package)[0].path == "shop/mail.py"
+
+
+def test_what_does_not_fit_is_named(code: RepositoryMemory) -> None:
+    best = code.search("total of a cart")[0]
+    text = code.context("total of a cart", budget=best.tokens)
+    assert text.endswith(f"\n\nLarger than the room here:\n{best.place} Cart.total")
+    text = code.context("total of a cart", budget=18)
+    assert text.startswith("Found, but larger than the budget:\nshop/cart.py:")
+    answer = code.tools()[0].invoke({"query": "total of a cart", "budget": 3})
+    assert answer == "It occurs, but 3 tokens have no room for it; give a larger budget."
+    files = [f"a/long/way/to/some/file/number_{number}.py" for number in range(5)]
+    assert "class Cart" in code.context("Cart", budget=90, files=files)
+
+
+def test_a_word_that_stands_everywhere_brings_what_is_called_so(
+    code: RepositoryMemory, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        (folder / f"m{number:02}.py").write_text(f"def use_{number}(x):\n    return ledger(x)\n")
+    (folder / "zz.py").write_text("def ledger(x):\n    return x\n")
+    code.index(processes=0)
+    monkeypatch.setattr("langledger.repository.candidates._ROWS", 5)
+    hits = code.search("ledger", k=100)
+    assert hits[0].path == "zz.py"
+    assert len(hits) <= 10
+    assert code.search("ledger", k=100) == hits

@@ -71,6 +71,7 @@ def test_paths_and_names_are_found_in_prose() -> None:
     assert query.title == "Store.save is slow"
     assert Place("src/store.py", 7) in query.paths
     assert {"Store.save", "flush", "get_user"} <= set(query.symbols)
+    assert read_query("Names, e.g. of users, i.e. people").symbols == ()
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,9 @@ def test_a_name_with_many_definitions_names_none() -> None:
     few = [definition("get", f"{number}.py") for number in range(4)]
     many = [definition("get", f"{number}.py") for number in range(11)]
     query = read_query("what does `get` do")
-    assert {named.share for named in named_by(query, [], few)} == {0.3 / 4}
+    assert {(named.share, named.asked) for named in named_by(query, [], few)} == {(0.3 / 4, True)}
+    report = read_query("what does `get` do\n" + "It was like that before the update. " * 9)
+    assert not any(named.asked for named in named_by(report, [], few))
     assert named_by(query, [], many) == []
 
 

@@ -79,7 +79,8 @@ def test_prose_counts_less_than_code() -> None:
 
 def test_what_a_question_names_comes_on_top() -> None:
     boosts = Boosts()
-    boosts.add("b.py", 0.4, [0])
+    boosts.add_file("b.py", 0.4)
+    boosts.add_pieces("b.py", 0.4, [0])
     pieces = [piece("a.py", 0, 0), piece("b.py", 0, 0), piece("b.py", 1, 0)]
     assert scored(pieces, [1.0], boosts)[0] == "b.py:0"
 
