@@ -185,6 +185,11 @@ BENCHES = [
         "{shared}/transcripts --data-dir {data} --units 1000 --queries 5 --no-vectors",
     ),
     script(
+        "recall_hot",
+        "{shared}/transcripts --data-dir {data}",
+        "{shared}/transcripts --data-dir {data} --entries 500 --queries 5",
+    ),
+    script(
         "store_search",
         "{shared} --data-dir {data} --questions 40 --share 0.15",
         "{shared} --data-dir {data} --questions 2 --share 0.02 --tenants 5",
