@@ -3,7 +3,7 @@
 LangChain's integrations raise ``ContextOverflowError`` where they recognise one. The others,
 and servers behind an OpenAI-compatible address, say it in words; these are the words of OpenAI,
 Azure, Anthropic, Google, Bedrock, Mistral, Groq, xAI, Cohere, Moonshot, Qwen, GLM, GitHub Models,
-watsonx, Cerebras, vLLM, SGLang, TGI, llama.cpp, Ollama and LM Studio.
+watsonx, Cerebras, NVIDIA, SambaNova, vLLM, SGLang, TGI, llama.cpp, Ollama and LM Studio.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ _SAID = re.compile(
     r"|tokens in the prompt (?:cannot )?exceed|greater than the context length"
     r"|reduce the length of the (?:messages|prompt|input)"
     r"|超[过出][^。\n]{0,12}上下文|(?:prompt|提示词|上下文) ?(?:长度)?超[长过出]"
+    r"|context size (?:has been |is |was )?exceeded|prompt too long \(\d"
+    r"|input length (?:\(?\d+(?: tokens)?\)? )?exceeds (?:the )?maximum allowed"
+    r"|maximum supported sequence length"
     r"|code['\"]: ?['\"]?1261\b|^1261$",  # Zhipu's, in a client's text and as its error's code
     re.DOTALL | re.MULTILINE,
 )
@@ -69,6 +72,9 @@ _LIMITS = [
         r"must have less than N tokens",
         r"cannot exceed N",
         r"(?:exceeds? the|configured) limit of N",
+        r"maximum allowed (?:token size|length) \(?N",
+        r"tokens, max N\b",
+        r"maximum supported sequence length is just N",
         r"while limit is N",
         r"total tokens limit N",
     )
@@ -82,6 +88,9 @@ _REQUESTED = [
         r"n_keep: ?N",
         r"prompt has N tokens",
         r"(?:request|input|prompt) \((?:length )?N",
+        r"input length \(?N",
+        r"too long \(N tokens",
+        r"requires a sequence length of N",
         r"n_prompt_tokens['\"]?: ?N",
         r"\(requested: N\)",
         r"tokens\. given: N",
@@ -99,6 +108,7 @@ _SHARED = [
         r"OUTPUT > WINDOW - ASKED",
         r"must be <= WINDOW\b.{1,3}given: ASKED .inputs. tokens and OUTPUT\b",
         r"passed ASKED input tokens and requested OUTPUT .{1,80}?length is (?:only )?WINDOW tokens",
+        r"length is WINDOW tokens.{1,40}requested OUTPUT output tokens\D{1,60}ASKED input tokens",
         r"length of WINDOW tokens.{1,40}total of \d+ tokens: ASKED tokens \D+OUTPUT tokens for",
         r"length is WINDOW tokens.{1,40}about TOTAL tokens \(ASKED of [^)]+?, OUTPUT in the",
         r"length is WINDOW tokens.{1,40}requested \D{0,6}TOTAL [^)]+? OUTPUT \w+ the (?:comp|out)",

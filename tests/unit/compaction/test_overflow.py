@@ -286,6 +286,40 @@ REFUSALS = {
         ),
         Overflow(8192, 9000, 8192),
     ),
+    "lm studio, exceeded": (
+        of_openai("Context size has been exceeded.", None, 500), Overflow(),
+    ),
+    "llama.cpp, exceeded": (StatusError("context size exceeded", 500), Overflow()),
+    "wasi-nn": (ValueError("prompt too long (570 tokens, max 508)"), Overflow(508, 570, 508)),
+    "nvidia": (
+        StatusError("Input length 9001 exceeds maximum allowed token size 8000", 400),
+        Overflow(8000, 9001, 8000),
+    ),
+    "sglang, allowed": (
+        StatusError(
+            "Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).", 400
+        ),
+        Overflow(59_862, 160_062, 59_862),
+    ),
+    "sambanova": (
+        StatusError(
+            "Requested generation length 1000 is not possible! The provided prompt is 9001 tokens "
+            "long, so generating 1000 tokens requires a sequence length of 10001, but the maximum "
+            "supported sequence length is just 8192!",
+            400,
+        ),
+        Overflow(8192, 10_001, 8192),
+    ),
+    "vllm, output asked for": (
+        StatusError(
+            "This model's maximum context length is 262144 tokens. However, you requested 128000 "
+            "output tokens and your prompt contains at least 134145 input tokens, for a total of "
+            "at least 262145 tokens. Please reduce the length of the input prompt or the number "
+            "of requested output tokens. (parameter=input_tokens, value=134145)",
+            400,
+        ),
+        Overflow(134_144, 134_145, 262_144),
+    ),
     "langchain, typed": (ContextOverflowError("whatever it says"), Overflow()),
 }  # fmt: skip
 
