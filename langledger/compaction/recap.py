@@ -38,6 +38,11 @@ _RECAP = re.compile(
     r"|next step|done|complet\w+|where (?:i|we) stand)\b|已|修改|创建|下一步|上一步|目前|完成",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(
+    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|all|several) files?\b"
+    r"|[\d一二三四五六七八九十两几]+ ?个文件",
+    re.IGNORECASE,
+)
 _PLANS = re.compile(
     r"\b(?:next(?: step)?|now|then|i'll|i will|i am going to|i'm going to|need to|have to|must"
     r"|remaining|still to|let me|todo|to do)\b|接下来|下一步|现在|还需要|我(?:将|会|要|来|先)",
@@ -134,7 +139,8 @@ def check_recap(text: str, state: WorkingState, *, generation: int, answer: int)
         shown = ", ".join(missing[:_MOST_NAMED])
         more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
         missing = [f"also changed already: {shown}{more}"]
-    if not named and not wrong and not _RECAP.search(text):
+    restates = named or wrong or any(map(_LAST.search, said)) or _COUNTED.search(text)
+    if not restates and (files or not _RECAP.search(text)):
         return Recap(generation=generation, answer=answer, outcome="absent")
     outcome = "contradicted" if wrong else "incomplete" if missing else "held"
     problems = (*dict.fromkeys(wrong), *missing)

@@ -116,7 +116,7 @@ def test_the_record_forbids_redoing_and_names_the_last_action(ledger: Ledger) ->
 
 
 def test_what_holds_is_reported_and_nothing_is_added(ledger: Ledger) -> None:
-    model, events = run(ledger, says="All parts so far have been written; others follow.")
+    model, events = run(ledger, says="Written so far: src/part1.py and others; more follow.")
     assert {event["outcome"] for event in events} == {"held"}
     assert not [view for view in model.sent if corrections(view)]
     assert ledger.compactions("t")[0].recap == "held"

@@ -53,7 +53,17 @@ def test_what_agrees_with_the_record_holds(text: str) -> None:
     assert checked(text).correction == ""
 
 
-@pytest.mark.parametrize("text", ["", "Let me look at this.", "I'll read the test first."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Let me look at this.",
+        "I'll read the test first.",
+        "Done with the tests.",
+        "I'll update the README and then I am done.",
+        "测试已完成。",
+    ],
+)
 def test_an_answer_that_restates_nothing_is_absent(text: str) -> None:
     recap = checked(text)
     assert recap.outcome == "absent"
