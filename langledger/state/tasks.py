@@ -25,10 +25,13 @@ MAX_TASKS = 50
 _NEW = re.compile(
     r"\A\W*(?:(?:ok(?:ay)?|great|thanks?(?: you)?|now|so|alright|good|done|and|next)[,.!]?\s+)*"
     r"(?:(?:a |the )?(?:new|next|different|another|separate|unrelated) (?:task|topic|subject|issue"
-    r"|project|request|job|ticket)\b\s*[:,.—–-]|next(?: up)?\s*[:：—–-]"
+    r"|project|request|job|ticket)\b\s*[:,.—–-]|next up\s*[:：—–-]"
     r"|switching (?:gears|topics|tasks)\b"
-    r"|let'?s (?:switch|move on) to"
-    r" (?:a |an )?(?:different|another|new|separate|unrelated)\b"
+    r"|let'?s (?:switch|move on|go on|turn) to"
+    r" (?:(?:a |an )?(?:different|another|new|separate|unrelated)\b|something (?:else|different"
+    r"|new)\b)"
+    r"|let'?s (?:do|work on|try) something (?:else|different|new)\b(?! (?:here|there|with|for"
+    r"|in)\b)"
     r"|(?:moving )?on to (?:the next|another|a (?:new|different|separate)) (?:task|one|thing|issue"
     r"|topic|ticket)\b"
     r"|(?:here(?:'s| is)|i have|i've got) (?:a|an|the|your|another)"
@@ -41,7 +44,7 @@ _NEW = re.compile(
     r" (?:new|next)\b)"
     r"|\A(?:好的?|嗯|那么?|接下来|现在|行)?[，,。！]?\s*(?:我们)?(?:换个|换一个"
     r"|开始(?:做)?(?:一个)?新的?|新的?|下一个|下个|另一个|另外一个)"
-    r"(?:话题|任务|需求|课题|工作|问题)(?:[，,：:。！吧]|\Z)|\A(?:下一[个件项]|接下来)[：:]",
+    r"(?:话题|任务|需求|课题|工作|问题)(?:[，,：:。！吧]|\Z)|\A下一[个件项][：:]",
     re.IGNORECASE,
 )
 _BACK = re.compile(
@@ -51,6 +54,16 @@ _BACK = re.compile(
     r"|\A(?:好的?|嗯|那么?|现在|行)?[，,。！]?\s*(?:我们)?(?:回到"
     r"|继续(?:做)?(?:之前|刚才|原来)的?|接着(?:做)?(?:之前|刚才"
     r"|原来)的?|切回)(?P<zh>.{2,60})",
+    re.IGNORECASE,
+)
+# To what was done before, by no name; what began the thread is not what was done last.
+_BEFORE = re.compile(
+    r"(?:the |my |our |that )?(?:(?P<first>first|original|initial|very first)|previous|prior"
+    r"|earlier"
+    r"|former|other|old|last) (?:task|topic|thing|one|issue|ticket|work|subject|job)\b"
+    r"|(?:what|where) (?:we|you|i) (?:did|were|had|stopped|left|worked|was)\b"
+    r"|(?:(?P<zh_first>最初|最早|最开始|第一个)|上一?个?|之前|刚才|原来|前一个|先前)"
+    r"的?(?:那个)?(?:任务|话题|工作|事情?|问题|需求)",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
@@ -71,7 +84,10 @@ _TICKET = re.compile(
     r"(?i:(?:address|fix|look (?:at|into)|check(?: out)?|work on|implement|resolve|handle|take|do"
     r"|start(?: on)?|see|solve|修复|处理|看一?下)\s*)?"
     r"[\[(]?(?P<ticket>https?://[^/\s]+/(?P<owner>[^\s\])]+?)/(?P<project>[^/\s\])]+)/(?:-/)?"
-    r"(?:issues?|discussions|work_items|tickets?)/[\w-]+)"
+    r"(?:issues?|discussions|work_items|tickets?)/[\w-]+"
+    r"|(?P<key>(?!(?:UTF|SHA|ISO|HTTP|RFC|CVE|PEP|UTC|GMT|AES|RSA|GPT|MD|MP|IEEE|ANSI|CP|TLS|SSL"
+    r"|UUID|CRC"
+    r"|COVID|BASE|ES|PY|WIN|LATIN|ERR|ERROR|EXIT|CODE)-)[A-Z][A-Z0-9]{1,9})-\d{1,6}\b(?!-))"
 )
 _REFERS = re.compile(
     r"\b(?:everything|once more|as (?:before|discussed)|(?:we|you) just)\b|再一遍|刚才|以上|全部",
@@ -96,6 +112,7 @@ _KNOWN_WORDS = 40
 _RETURNS = 0.5
 _AT_HOME, _TELLING_WORDS, _TRADE_WORDS = 0.4, 4, 3
 _NEAR = 0.25
+_TITLE_WORDS = 2  # without which what was said before is a greeting
 _LOOKED_AT = 600  # characters of a message
 _MOST_NAMES = 200
 _SEPARATORS = re.compile(r"[/_.-]")
@@ -112,22 +129,28 @@ def belongs_to(state: WorkingState, text: str, source: int) -> str | None:
     start = text[:_LOOKED_AT]
     if state.other_tasks and (found := _returned_to(state, start)) is not None:
         return found or None
-    if not _has_work(state):
+    begun = _has_work(state)
+    told = len(features(state.task_title).words) >= _TITLE_WORDS and _NEW.match(start)
+    if not (begun or told):
         return state.task_id
     if _NEW.match(start) or _names_other(state, start) or _is_foreign(state, start):
         return f"task-{source}"
     return state.task_id
 
 
-def switched(state: WorkingState, task_id: str | None, *, title: str = "") -> WorkingState:
+def switched(
+    state: WorkingState, task_id: str | None, *, title: str = "", given: bool = True
+) -> WorkingState:
     """Return the state of another task of the thread, this one's kept beside it.
 
-    The first task that a thread is given takes over what was done before it had one.
+    The first task that a thread is given takes over what was said before it had one; one that was
+    noticed does not.
     """
     if task_id == state.task_id:
         return state
     parked = dict(state.other_tasks)
-    if state.task_id is None and not _has_work(state) and (task_id or "") not in parked:
+    fresh = state.task_id is None and not _has_work(state)
+    if given and fresh and (task_id or "") not in parked:
         return state.model_copy(update={"task_id": task_id, "task_title": title})
     parked[state.task_id or ""] = state.model_copy(update={"other_tasks": {}})
     found = parked.pop(task_id or "", None) or WorkingState(task_id=task_id, task_title=title)
@@ -168,6 +191,9 @@ def _returned_to(state: WorkingState, text: str) -> str | None:
         of_ticket = _of_ticket(state, text)
         return _at_home_in(state, text) if of_ticket is None else of_ticket
     named = found["en"] or found["zh"]
+    if before := _BEFORE.match(named):
+        others = [*state.other_tasks]
+        return others[0 if before["first"] or before["zh_first"] else -1]
     fits = (
         (fit, key)
         for key, other in state.other_tasks.items()
@@ -232,6 +258,9 @@ def _names_other(state: WorkingState, text: str) -> bool:
     found = _TICKET.match(text)
     if found is None or not state.topic:
         return False
+    if key := found["key"]:
+        known = any(word.startswith(f"{key.lower()}-") for word in state.topic)
+        return not known and _share(_telling(text[found.end() :]), state, none=0.0) < _AT_HOME
     named = f"{found['owner']}/{found['project']}".lower()
     own = features(_SEPARATORS.sub(" ", found["project"])).words
     places = " ".join((*state.topic, state.cwd or "", *islice(state.files_read, _MOST_NAMES)))

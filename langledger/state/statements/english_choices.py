@@ -43,6 +43,7 @@ _ORDINAL = (
     r"|number|plan) \w+)(?: (?:one|option|approach|variant|solution|way|version|idea|proposal))?"
 )
 _CHOICE = r"(?:(?-i:[A-Z])[\w.+#-]*|[`\"']\S+|(?:[\w-]+ )?v?\d[\w.]*)"
+_TICKET = r"(?-i:(?!UTF|ISO|SHA|AES)[A-Z][A-Z0-9]{1,9}-\d+)\b"
 _ACTS = (
     r"(?:push|commit|deploy|merge|publish|release|rebase|squash|amend|force-push|refactor|reformat)"
 )
@@ -52,7 +53,7 @@ BARE = (
     Rule(
         "decision",
         r"(?:let'?s )?(?:(?:go|revert) back to|(?:switch|move) (?:back )?to|back to) "
-        rf"{_CHOICE}{_END}",
+        rf"(?!{_TICKET}){_CHOICE}{_END}",
         0.75,
     ),
     Rule(
@@ -177,7 +178,8 @@ DECISIONS = (
         "decision",
         r"let'?s (?:not(?! (?:get|go|jump|rush|forget|panic|kid|worry|waste|talk|discuss|argue"
         r"|overthink)\b)|go with|use|keep(?! (?:it up|at it|calm|\w+ing)\b)|stick (?:with|to)"
-        r"|switch to|drop|skip|adopt|call(?! it (?:a day|a night|quits|off|done))"
+        r"|switch to(?! (?:something|another|an? (?:new|different|other))\b)|drop|skip|adopt"
+        r"|call(?! it (?:a day|a night|quits|off|done))"
         rf"|name|put|store|rename|have)\s+(?!{_VAGUE})(?!a look)\S.{{2,"
         r"}",
         0.8,

@@ -25,6 +25,10 @@ WORK: list[BaseMessage] = [
         "Okay, let's switch to a different topic, the logo.",
         "Now for something completely different.",
         "Next up: draw the logo.",
+        "Let's switch to something else: draw the logo.",
+        "lets do something else now. draw the logo",
+        "LOGO-77 draw the logo",
+        "Please fix ART-3: the logo is missing.",
         "OK, on to the next task. Draw the logo.",
         "https://github.com/acme/logos/issues/295 any idea how to draw it?",
         "Can you look into https://gitlab.com/acme/art/logos/-/issues/295?",
@@ -71,6 +75,11 @@ def test_a_long_message_without_a_word_of_the_task_is_another_one():
         "see https://github.com/acme/shop/pull/7",
         "another one, longer",
         "next to the button",
+        "next: also handle empty passwords",
+        "接下来：把登录页的样式也改一下",
+        "HTTP-500 when I click it",
+        "LOGIN-77 the login page forgets the session",
+        "let's do something else with the button",
         "<ci-event>Checks failed: https://github.com/acme/shop/issues/295</ci-event>",
         "问题：按钮点不了",
         "let's move on to the tests",
@@ -117,6 +126,43 @@ def test_a_task_is_returned_to_in_another_language(begun: list[BaseMessage], bac
     state = run(*begun, *LOGO, HumanMessage(back))
     assert list(state.files_touched) == ["login.py"]
     assert [list(t.files_touched) for t in state.other_tasks.values()] == [["logo.svg"]]
+
+
+MAP: list[BaseMessage] = [
+    HumanMessage("New task: draw the map."),
+    call("Write", {"file_path": "map.svg", "content": "x\n"}),
+    result("File created successfully at: map.svg"),
+]
+
+
+@pytest.mark.parametrize(
+    ("back", "file"),
+    [
+        ("Go back to the previous task.", "logo.svg"),
+        ("back to what we did before", "logo.svg"),
+        ("回到上一个任务", "logo.svg"),
+        ("back to the first task please", "login.py"),
+        ("Let's go back to the map.", "map.svg"),
+        ("go back to 2 spaces", "map.svg"),
+    ],
+)
+def test_a_task_is_returned_to_by_no_name(back: str, file: str):
+    assert list(run(*WORK, *LOGO, *MAP, HumanMessage(back)).files_touched) == [file]
+
+
+def test_a_ticket_names_its_task():
+    first = HumanMessage("PROJ-12 needs a login page")
+    logo = HumanMessage("ABC-77 draw the logo")
+    assert run(first, *WORK[1:], HumanMessage("PROJ-13 needs a logout page")).task_id is None
+    state = run(first, *WORK[1:], logo, *LOGO[1:], HumanMessage("back to PROJ-12"))
+    assert (list(state.files_touched), state.decisions) == (["login.py"], [])
+
+
+def test_a_new_task_begins_where_only_talk_went_before_but_not_after_a_greeting():
+    new = HumanMessage("New task: draw the logo.")
+    state = run(HumanMessage("Fix the login bug in auth.py"), AIMessage("On it."), new)
+    assert (state.task_id, list(state.other_tasks)) == ("task-2", [""])
+    assert run(HumanMessage("hi there"), AIMessage("Hello!"), new).task_id is None
 
 
 def test_the_next_ticket_of_a_project_stays_in_its_task():
