@@ -9,7 +9,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langledger.state.records import PendingCall, Statement, WorkingState
 from langledger.state.statements.book import OPEN_FOR, StatementBook
 from langledger.state.statements.likeness import about
-from langledger.state.statements.offers import offer_in, taken_up
+from langledger.state.statements.mending import mended
+from langledger.state.statements.offers import OPTION, offer_in, taken_up
 from langledger.state.statements.patterns import (
     agent_decisions,
     answers,
@@ -20,6 +21,7 @@ from langledger.state.statements.patterns import (
 from langledger.state.statements.proposal import Noted, Said
 from langledger.state.statements.prose import user_text
 from langledger.state.statements.questions import answered
+from langledger.state.statements.second_thoughts import chosen_anew, reverted
 from langledger.state.statements.update import accepted
 from langledger.state.tasks import belongs_to, switched, with_topic
 from langledger.state.text import message_text, one_line
@@ -29,6 +31,8 @@ __all__ = ["after_message", "hear_agent", "hear_result", "hear_user"]
 _TITLE = 80
 _BRIEF = 80
 _ABOUT = 0.25
+_CHANGES_WITHIN = 3
+"""User messages after an offer in which another of its options may be taken instead."""
 _CHOOSES = re.compile(
     r"(?:(?:(?:yes|ok(?:ay)?|sure|fine)(?: please)?|yep|yeah|no|nope|both|neither|all|none|either"
     r"|the (?:first|second|third|last|former"
@@ -130,11 +134,15 @@ def hear_user(state: WorkingState, message: HumanMessage, source: int) -> None:
         state.task_title = one_line(text, _TITLE)
     book = StatementBook(state)
     decided = _take_up(state, book, text, source)
-    for question in _put_before(state):
+    asked = _put_before(state)
+    for question in asked:
         decided = _answer(book, question, text, source, decided=decided) or decided
     last = state.heard[-1] if state.heard else -1
+    mends = None if decided or asked else mended(text, _chosen_at(state, last), source)
+    book.take([mends.noted] if mends else [])
     state.heard = (*state.heard, source)[-OPEN_FOR:]
     said = [s for s in user_statements(text, source) if not (decided and _is_the_reply(s))]
+    said = [s for s in said if mends is None or not mends.says(s)]
     book.take([*taken_back(text, source, state.conventions, last=last), *said])
     book.expire()
     with_topic(state, text)
@@ -166,6 +174,16 @@ def hear_result(state: WorkingState, call: PendingCall, text: str, source: int) 
         StatementBook(state).take(accepted(call, text, state))
 
 
+def _chosen_at(state: WorkingState, source: int) -> list[Statement]:
+    """Return what the user decided or ordered in one message, and what still holds of it."""
+    held = [*state.decisions, *state.conventions]
+    return [
+        s
+        for s in held
+        if s.status == "active" and s.origin == "user" and s.sources[-1:] == (source,)
+    ]
+
+
 def _put_before(state: WorkingState) -> list[Statement]:
     """Return the questions the agent asked since the last user message."""
     since = state.heard[-1] if state.heard else -1
@@ -179,16 +197,39 @@ def _put_before(state: WorkingState) -> list[Statement]:
 
 
 def _take_up(state: WorkingState, book: StatementBook, text: str, source: int) -> bool:
-    """Note what a reply makes of the agent's last offer; return whether that is a decision."""
+    """Note what a reply makes of what was put to the user; return whether that is a decision."""
     offer, state.offer = state.offer, None
     taken = taken_up(offer, text, source) if offer is not None else None
+    if offer is not None and taken is not None and taken.what.startswith(OPTION):
+        state.chosen = offer
+    elif taken is None and not (offer and offer.options):
+        taken = _think_again(state, text, source)
     book.take([taken] if taken is not None else [])
-    return taken is not None
+    return isinstance(taken, Noted)
+
+
+def _think_again(state: WorkingState, text: str, source: int) -> Said | None:
+    """Return what a message changes of what the user took up before; None for most."""
+    offer = state.chosen
+    if offer is not None and sum(seq > offer.source for seq in state.heard) <= _CHANGES_WITHIN:
+        before = [
+            s
+            for s in state.decisions
+            if s.status == "active" and s.sources[0] == offer.source and s.what.startswith(OPTION)
+        ]
+        anew = chosen_anew(offer, text, before[-1], source) if before else None
+        if anew is not None:
+            return anew
+    last = _chosen_at(state, state.heard[-1] if state.heard else -1)
+    found = (reverted(text, taken, source) for taken in last)
+    return next((said for said in found if said is not None), None)
 
 
 def _is_the_reply(said: Said) -> bool:
     """Whether a statement is the sentence that answers, and stands with what it answers already."""
-    return isinstance(said, Noted) and said.kind == "decision" and said.index == 0
+    if not isinstance(said, Noted) or said.index != 0:
+        return False
+    return said.kind == "decision" or said.corrects
 
 
 def _answer(

@@ -344,6 +344,7 @@ class WorkingState(BaseModel):
         shell_position: The call that left it there.
         steps_position: The newest call that replaced the list of steps.
         offer: What the agent put to the user last, until they reply.
+        chosen: The options the user chose from last.
         heard: Entries of the newest user messages, the last of them last.
         merged: Numbers of the events (a model's or a person's) that are part of it.
         topic: The words of the task, by which a change of topic is noticed.
@@ -371,6 +372,7 @@ class WorkingState(BaseModel):
     shell_position: Position = (-1, -1)
     steps_position: Position = (-1, -1)
     offer: Offer | None = None
+    chosen: Offer | None = None
     heard: tuple[int, ...] = ()
     merged: tuple[int, ...] = ()
     topic: dict[str, int] = Field(default_factory=dict[str, int])

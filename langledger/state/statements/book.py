@@ -14,6 +14,7 @@ from langledger.state.records import Statement, StatementKind, WorkingState
 from langledger.state.statements.contrast import lifts_part
 from langledger.state.statements.likeness import about, names_one, replaces, same
 from langledger.state.statements.proposal import Closing, Noted, Said
+from langledger.state.statements.rivals import kin
 
 __all__ = ["MAX_ACTIVE", "MAX_ARCHIVED", "MAX_FINISHED", "SHARED", "StatementBook"]
 
@@ -86,7 +87,9 @@ class StatementBook:
     def _place(self, noted: Noted) -> tuple[list[Statement], int] | None:
         for held in self._rivals(noted):
             for at, known in enumerate(held):
-                if not (self._concerns(known) and same(noted.what, known.what)):
+                if known.id == noted.replaces or not self._concerns(known):
+                    continue
+                if not same(noted.what, known.what):
                     continue
                 if known.status == "active" or noted.position <= known.position:
                     return held, at  # else said again after it was given up: it holds anew
@@ -218,7 +221,9 @@ def _newer_replaces(noted: Noted, known: Statement) -> bool:
     """What stands in one message holds together; only a later one replaces it."""
     if noted.position[0] <= known.position[0]:
         return False
-    return replaces(noted.what, known.what, corrects=noted.corrects, instead_of=noted.instead_of)
+    return known.id == noted.replaces or replaces(
+        noted.what, known.what, corrects=noted.corrects, instead_of=noted.instead_of
+    )
 
 
 def _corrected(noted: Noted, held: list[Statement]) -> Statement | None:
@@ -234,6 +239,9 @@ def _corrected(noted: Noted, held: list[Statement]) -> Statement | None:
         for s in held
         if s.status == "active" and s.position[0] < noted.position[0] and names_one(s.what)
     ]
+    family = kin(noted.what)
+    if family is not None:
+        named = [s for s in named if kin(s.what) == family] or named
     meant = [s for s in named if s.id in left] or named
     return max(meant, key=lambda s: s.position, default=None)
 

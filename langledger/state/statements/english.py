@@ -254,7 +254,7 @@ _REVOKED = (
     ),
     (
         r"(?:scrap|ditch|abandon|drop) (?!(?:the|that|this|these|it|them|everything)\b)"
-        r"(?P<what>[\w.+#-]{2,30})[.!]?\Z"
+        r"(?P<what>[\w.+#-]{2,30}(?: v?\d[\w.]*)?)(?: support)?[.!]?\Z"
     ),
     (
         r"(?:you|we) (?:can|may|could|are (?:now )?(?:free|allowed) to)(?: now"
@@ -265,7 +265,8 @@ _REVOKED = (
         r"|revoke)(?: about)? (?:the |my |our |that |what i said about )+(?P<what>.{3,120}?)"
         r"(?: (?:rule|restriction|requirement|constraint|convention|decision|idea|limit|ban))?"
         r"(?: (?:now"
-        r"|again|i (?:gave|mentioned|set).*|from (?:before|earlier)))?[.!]?\Z"
+        r"|again|i (?:gave|mentioned|set).*|from (?:before|earlier)))?"
+        r"(?:[,;] (?:it(?:['’]?s| is)|that['’]?s) (?:fine|ok(?:ay)?|allowed|good)\b.*)?[.!]?\Z"
     ),
     (
         r"(?:you|we) (?:no longer (?:need|have) to|don'?t (?:need"

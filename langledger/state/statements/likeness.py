@@ -15,6 +15,7 @@ from langledger.state.statements.contrast import (
     lifts_part,
     other_verbs,
 )
+from langledger.state.statements.rivals import rivals
 from langledger.state.statements.temporary import only_once, until_told
 from langledger.state.statements.wording import Features, features
 
@@ -61,8 +62,9 @@ def replaces(new: str, old: str, *, corrects: bool = False, instead_of: str = ""
     if instead_of and _covers(b, features(instead_of)) and not b.negative:
         return True
     spoken = _SPOKEN.search(new), _SPOKEN.search(old)
-    if all(spoken) and not (a.negative or b.negative):
-        return True  # an agent answers in one language at a time
+    one_language = all(spoken) and not (a.negative or b.negative)  # that an agent answers in
+    if one_language or rivals(new, old, corrects=corrects):
+        return True
     shared = len(a.words & b.words)
     if not shared:
         return False

@@ -17,7 +17,10 @@ from langledger.state.statements.proposal import Noted
 from langledger.state.statements.prose import own_words, sentences
 from langledger.state.text import one_line
 
-__all__ = ["offer_in", "taken_up"]
+__all__ = ["AGREED", "OPTION", "chosen", "offer_in", "taken_up"]
+
+OPTION, AGREED = "Option ", "Agreed: "
+"""How the record of what was taken up begins."""
 
 _TAIL = 3000  # characters of a message in which options stand
 _ENDING = 1200  # of it in which a proposal stands
@@ -185,7 +188,7 @@ def taken_up(offer: Offer, text: str, source: int) -> Noted | None:
         return None
     first = said[0].rstrip(" :：")
     clause = _CLAUSE.split(first)[0]
-    what = "" if grammar_of(clause).doubtful(clause) else _chosen(offer, first)
+    what = "" if grammar_of(clause).doubtful(clause) else chosen(offer, first)
     plain = _NO_REFUSAL.sub("", first)
     if not (what or grammar_of(plain).doubtful(plain) or _refuses(said, offer.proposal)):
         what = _agreed(offer.proposal, first)
@@ -243,7 +246,7 @@ def _recommends(sentence: str) -> bool:
     return _RECOMMENDS.match(sentence) is not None and len(features(sentence).words) >= _TELLING
 
 
-def _chosen(offer: Offer, reply: str) -> str:
+def chosen(offer: Offer, reply: str) -> str:
     """Return the options that a reply picks, with their texts; empty where it picks none."""
     options = dict(offer.options)
     if not options:
@@ -255,7 +258,7 @@ def _chosen(offer: Offer, reply: str) -> str:
         rest = " ".join(features(reply).words - named)
     if not picked:
         return ""
-    told = " + ".join(f"Option {label.upper()}: {options[label]}" for label in picked)
+    told = " + ".join(f"{OPTION}{label.upper()}: {options[label]}" for label in picked)
     adds = re.search(r"\w", _ADDS_NOTHING.sub("", rest)) is not None
     return f"{told} — {_said(reply)}" if adds else told
 
@@ -303,8 +306,8 @@ def _agreed(proposal: str, reply: str) -> str:
     if not (proposal and agrees) or _HOLDS_OFF.search(rest):
         return ""
     if rest and not _AMENDS.match(rest):
-        return f"Agreed: {proposal}" if _repeats(rest, proposal) else ""
-    return f"Agreed: {proposal} — {_said(rest)}" if rest else f"Agreed: {proposal}"
+        return f"{AGREED}{proposal}" if _repeats(rest, proposal) else ""
+    return f"{AGREED}{proposal} — {_said(rest)}" if rest else f"{AGREED}{proposal}"
 
 
 def _repeats(rest: str, proposal: str) -> bool:

@@ -21,7 +21,14 @@ from langledger.state.statements.reasons import MAX_WHAT, parted
 from langledger.state.statements.temporary import lifted_by, only_once, until_told
 from langledger.state.text import one_line
 
-__all__ = ["MOST_OF_MESSAGE", "agent_decisions", "left_open", "taken_back", "user_statements"]
+__all__ = [
+    "MOST_OF_MESSAGE",
+    "agent_decisions",
+    "left_open",
+    "said_apart",
+    "taken_back",
+    "user_statements",
+]
 
 MOST_OF_MESSAGE = 24
 """Statements taken of one user message; one that says more is a document."""
@@ -101,7 +108,7 @@ def user_statements(text: str, source: int) -> list[Said]:
     """
     found: list[Said] = []
     own = own_words(text)
-    for index, sentence in enumerate(_said_apart(own)):
+    for index, sentence in enumerate(said_apart(own)):
         last = found[-1] if found else None
         if isinstance(last, Noted) and last.index == index - 1 and _GOES_ON.match(sentence):
             whole = one_line(f"{last.what} {sentence}", MAX_WHAT)
@@ -113,7 +120,7 @@ def user_statements(text: str, source: int) -> list[Said]:
     return _with_lists(found, own, source)[:MOST_OF_MESSAGE]
 
 
-def _said_apart(own: str) -> list[str]:
+def said_apart(own: str) -> list[str]:
     """Return a user's sentences; orders within a Chinese one are sentences of their own."""
     return [part for sentence in sentences(own) for part in clauses(sentence)]
 
@@ -140,7 +147,7 @@ def taken_back(
         for known in held
         if known.status == "active" and features(known.what).negative
     ]
-    for index, sentence in enumerate(_said_apart(own_words(text)) if bans else ()):
+    for index, sentence in enumerate(said_apart(own_words(text)) if bans else ()):
         if grammar_of(sentence).doubtful(sentence):
             continue
         for ban, forbidden in bans:

@@ -47,6 +47,7 @@ class Noted(Record):
         corrects: It was said as a correction: it replaces what is about the same thing.
         instead_of: What it replaces, in its own words.
         quoted: A model found it in the user's own words.
+        replaces: Id of the record whose place it takes, where that is known.
     """
 
     kind: StatementKind
@@ -59,6 +60,7 @@ class Noted(Record):
     corrects: bool = False
     instead_of: str = ""
     quoted: bool = False
+    replaces: str = ""
 
     @property
     def position(self) -> Position:

@@ -193,3 +193,115 @@ def test_a_yes_is_one_whatever_else_is_ordered(reply: str):
 def test_what_is_said_of_an_option_goes_with_it(reply: str, what: str):
     state = run(AIMessage("1. redis\n2. postgres\nWhich?"), HumanMessage(reply))
     assert [s.what for s in state.decisions if s.what.startswith("Option")] == ([what] * bool(what))
+
+
+MENDED = [
+    ("use redis for the cache", "sorry, i meant memcached", "use memcached for the cache"),
+    ("set the port to 8080", "no wait, 9090", "set the port to 9090"),
+    ("set the timeout to 60 seconds", "make it 90", "set the timeout to 90 seconds"),
+    ("set the timeout to 60 seconds", "no, 5 minutes", "set the timeout to 5 minutes"),
+    ("let's use graphql", "changed my mind, REST is enough", "let's use REST"),
+    ("use 4 spaces", "2 spaces pls", "use 2 spaces"),
+    ("use bcrypt for the passwords", "hm, argon2 would be better. switch to argon2", ""),
+    ("name the branch feature/login", "no, call it feat/login", "name the branch feat/login"),
+    ("端口改成9090", "不对，是9091", "端口改成9091"),
+    ("缓存时间设成60秒", "不，300秒", "缓存时间设成300秒"),
+    ("类名叫 FooBar", "改叫 BarFoo", "类名叫 BarFoo"),
+    ("改用 MySQL", "算了，还是 Postgres", "改用 Postgres"),
+    ("用 tab 缩进", "还是用空格吧", ""),
+    ("用 Redis 做缓存", "改用 Memcached", ""),
+    ("use tabs", "use spaces", ""),
+    ("use camelCase", "use snake_case", ""),
+    ("use MySQL", "use Postgres", ""),
+    ("use Redis for the cache", "use Memcached for the cache", ""),
+    ("use the old client for the probe", "use the new one for the probe", ""),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "what"), MENDED)
+def test_the_newer_value_takes_the_place_of_the_older(first: str, second: str, what: str):
+    state = run(HumanMessage(first), AIMessage("Done."), HumanMessage(second))
+    every = [*state.decisions, *state.conventions]
+    holding = [s for s in every if s.status == "active"]
+    assert [s.status for s in every if s not in holding] == ["superseded"]
+    assert len(holding) == 1
+    assert holding[0].sources[-1] == 2
+    assert not what or holding[0].what == what
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("use Redis", "use Postgres"),
+        ("use sqlite for the tests", "use postgres for prod"),
+        ("use postgres", "use sqlite for the tests"),
+        ("use type hints for all functions", "use docstrings for all functions"),
+        ("use 4 spaces", "wait 5 minutes please"),
+        ("use 4 spaces", "no, 5 minutes"),
+        ("set the port to 8080", "no, it failed"),
+        ("use postgres for the queue", "no, thanks"),
+        ("set the timeout to 60 seconds. set the port to 80", "no, 90"),
+        ("set the port to 8080", "was it 9090?"),
+    ],
+)
+def test_what_may_hold_beside_it_replaces_nothing(first: str, second: str):
+    state = run(HumanMessage(first), AIMessage("Done."), HumanMessage(second))
+    every = [*state.decisions, *state.conventions]
+    assert {s.status for s in every if s.sources == (0,)} == {"active"}
+
+
+def test_an_answer_to_the_agent_mends_nothing():
+    asked = AIMessage("Done. How many retries should the client make?")
+    state = run(HumanMessage("set the port to 8080"), asked, HumanMessage("make it 5"))
+    assert [s.what for s in state.decisions if s.sources == (0,)] == ["set the port to 8080"]
+    assert state.decisions[0].status == "active"
+
+
+TOKENS = "A) JWT\nB) server sessions\nWhich?"
+
+
+@pytest.mark.parametrize(
+    ("then", "option"),
+    [
+        (["actually no, B please"], "Option B: server sessions"),
+        (["lets do b after all"], "Option B: server sessions"),
+        (["is it fast?", "hm, no, use the server sessions"], "Option B: server sessions"),
+        (["a test fails now"], "Option A: JWT"),
+        (["no, a test fails"], "Option A: JWT"),
+        (["no, b is worse, right?"], "Option A: JWT"),
+        (["one", "two", "three", "no, B"], "Option A: JWT"),
+    ],
+)
+def test_another_option_may_be_taken_later(then: list[str], option: str):
+    later = [m for text in then for m in (AIMessage("Done."), HumanMessage(text))]
+    state = run(AIMessage(TOKENS), HumanMessage("a"), *later)
+    held = [s.what for s in [*state.decisions, *state.conventions] if s.status == "active"]
+    assert held == [option]
+
+
+@pytest.mark.parametrize(
+    ("then", "first", "holds"),
+    [
+        ("hm revert that, keep foo", "superseded", ["hm revert that, keep foo"]),
+        ("undo it", "expired", []),
+        ("revert that commit", "active", ["Agreed: rename `foo` to `bar` everywhere"]),
+    ],
+)
+def test_what_was_agreed_to_may_be_taken_back(then: str, first: str, holds: list[str]):
+    asked = AIMessage("Should I rename `foo` to `bar` everywhere?")
+    state = run(asked, HumanMessage("yes"), AIMessage("Done."), HumanMessage(then))
+    assert state.decisions[0].status == first
+    assert [s.what for s in state.decisions if s.status == "active"] == holds
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("never use lodash", "forget what i said about lodash, its fine"),
+        ("keep python 3.8 support", "drop python 3.8"),
+        ("keep python 3.8 support", "drop python 3.8 support"),
+    ],
+)
+def test_what_is_given_up_holds_no_longer(first: str, then: str):
+    state = run(HumanMessage(first), AIMessage("Done."), HumanMessage(then))
+    assert [s.status for s in [*state.decisions, *state.conventions]][:1] == ["expired"]
