@@ -29,7 +29,7 @@ from langledger.evaluate.report import surroundings
 HERE = Path(__file__).resolve().parent
 SEEDS = {"constraint": [1, 2, 3, 4, 5], "decoys": [1, 2, 3, 4, 5], "fault_injection": 1, "fuzz": 1}
 SMALLEST = "{shared}/transcripts/swe-agent/marshmallow-1867-default.jsonl"
-# Of six formats, those that fill a window of 128,000 tokens among them.
+# Of seven formats, those that fill a window of 128,000 tokens among them.
 CALIBRATED = [
     f"{{shared}}/transcripts/{name}.jsonl"
     for name in (

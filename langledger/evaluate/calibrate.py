@@ -11,6 +11,7 @@ from langledger.evaluate.report import markdown, mean
 __all__ = ["GRID", "Setpoint", "calibration_table", "knee", "setpoints"]
 
 GRID = (0.60, 0.65, 0.70, 0.72, 0.75, 0.80, 0.85, 0.90, 0.95)
+_NEAR = 0.05  # of continuity; less tells no two thresholds apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,17 +40,14 @@ def setpoints(records: Sequence[Record], *, window: int) -> list[Setpoint]:
 
 
 def knee(points: Sequence[Setpoint]) -> Setpoint | None:
-    """Return the threshold with the most continuity for its cost, both scaled to 0 to 1.
+    """Return the cheapest threshold whose continuity is all but the best there is.
 
     Of equal ones the lowest, which leaves the most room. None where nothing was compacted.
     """
     useful = [point for point in points if point.compactions]
-    if not useful:
-        return None
-    scores = _scaled([point.continuity for point in useful])
-    costs = _scaled([point.billed for point in useful])
-    gains = [score - cost for score, cost in zip(scores, costs, strict=True)]
-    return useful[gains.index(max(gains))]
+    best = max((point.continuity for point in useful), default=0.0)
+    near = [point for point in useful if point.continuity >= best - _NEAR]
+    return min(near, key=lambda point: (point.billed, point.threshold), default=None)
 
 
 def calibration_table(points: Sequence[Setpoint]) -> str:
@@ -78,8 +76,3 @@ def _setpoint(threshold: float, records: Sequence[Record]) -> Setpoint:
         billed=sum(r["billed"] for r in own if r["kind"] == "run"),
         least=min(scores, default=0.0),
     )
-
-
-def _scaled(values: Sequence[float]) -> list[float]:
-    low, high = min(values), max(values)
-    return [(value - low) / (high - low) if high > low else 0.0 for value in values]

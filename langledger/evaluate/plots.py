@@ -67,6 +67,8 @@ def draw_setpoints(points: Sequence[Setpoint], path: Path, *, title: str) -> Non
         [p.threshold for p in useful], [p.continuity for p in useful], color=_GOOD, marker="o"
     )
     axis.set_ylabel("continuity", color=_GOOD)
+    # Differences that tell nothing are not to look like some.
+    axis.set_ylim(min([4.0, *(p.continuity - 0.1 for p in useful)]), 5.05)
     costs = axis.twinx()
     costs.plot(
         [p.threshold for p in points], [p.billed / 1e6 for p in points], color=_COST, marker="s"

@@ -68,7 +68,8 @@ def point(threshold: float, continuity: float, billed: float, compactions: int =
 def test_the_knee_is_where_more_cost_brings_no_more() -> None:
     points = [
         point(0.6, 4.0, 100),
-        point(0.7, 4.8, 110),
+        point(0.7, 4.87, 110),
+        point(0.75, 4.87, 120),
         point(0.8, 4.9, 150),
         point(0.9, 3.0, 200),
     ]
