@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import ormsgpack
 from psycopg.sql import Composed
 
-from langledger.encryption.marks import SEALED, TEXT, keys_of, resolved, stays
+from langledger.encryption.marks import SEALED, TEXT, keys_of, resolved, stays, untold
 from langledger.encryption.places import COLUMNS, PLACES, Place
 from langledger.encryption.vault import MARK, Vault, no_keys, place_of
 from langledger.errors import ConfigurationError, EncryptionError
@@ -62,6 +62,7 @@ def readable(results: list[list[Row]]) -> list[list[Row]]:
             for row in rows:
                 for cell in _cells(row[column]):
                     raise no_keys(cell)
+                row[column] = untold(row[column])
     return results
 
 
@@ -125,6 +126,8 @@ def _open(row: Row, column: str, before: Row, params: Mapping[str, Any], vault: 
             row[column] = content
         else:
             row[column] = content if isinstance(value, bytes) else content.decode()
+    else:
+        row[column] = untold(value)
 
 
 def _give_back(row: Row, place: Place, carried: Sequence[Any]) -> None:
@@ -154,12 +157,12 @@ def _open_object(
 def _merged(
     value: dict[str, Any], row: Row, params: Mapping[str, Any], vault: Vault
 ) -> dict[str, Any]:
-    return {
+    opened = {
         name: json.loads(_content(_cell(item), row, params, vault, name)[1])
-        if isinstance(item, str) and item.startswith(TEXT)
-        else item
         for name, item in value.items()
+        if isinstance(item, str) and item.startswith(TEXT)
     }
+    return {**untold(value), **opened}
 
 
 def _content(

@@ -9,7 +9,7 @@ import base64
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import ormsgpack
 from psycopg.types.json import Jsonb
@@ -36,12 +36,16 @@ __all__ = [
     "resolved",
     "says_something",
     "stays",
+    "untold",
 ]
 
 TEXT = "\x1alangledger:"
 """Begins a ciphertext in a column of text, or in JSON."""
 SEALED = "$sealed"
 """Name of the one value of a JSON object that is encrypted whole."""
+
+_SIGN = TEXT[0]
+"""Text in clear that begins with it is stored with one more, and never taken for a ciphertext."""
 
 Spell: TypeAlias = Callable[[str], str]
 _ALIASES = {"thread_key": ("thread_key", "space"), "digest": ("digest", "id")}
@@ -73,7 +77,7 @@ class Content:
     def resolve(self, vault: Vault | None, params: Mapping[str, Any]) -> Any:
         """Return the ciphertext in the form of the column."""
         if vault is None or self.value is None:
-            return self.value
+            return _in_clear(self.value)
         own = {name: _resolved(key, vault, params) for name, key in self.keys.items()}
         keys = [_resolved(key, vault, params) for key in keys_of(self.place, own, params)]
         if isinstance(self.value, Jsonb):
@@ -109,7 +113,7 @@ class Content:
                 SEALED: cell("", [value, *self._carried(params)] if place.carries else value),
             }
         return {
-            name: item if stays(place, name, item) else cell(name, item)
+            name: _told(item) if stays(place, name, item) else cell(name, item)
             for name, item in value.items()
         }
 
@@ -272,6 +276,30 @@ def stays(place: Place, name: str, item: Any) -> bool:
     if name in place.clear or item is None or item in ("", [], {}):
         return True
     return place.numbers and isinstance(item, (bool, int, float))
+
+
+def _in_clear(value: Any) -> Any:
+    if not isinstance(value, Jsonb):
+        return _told(value)
+    items = cast("dict[str, Any]", value.obj)
+    return Jsonb({name: _told(item) for name, item in items.items()})
+
+
+def _told(value: Any) -> Any:
+    """Tell a text in clear from a ciphertext, whatever it says; :func:`untold` takes that back."""
+    return _SIGN + value if isinstance(value, str) and value.startswith(_SIGN) else value
+
+
+def untold(value: Any) -> Any:
+    """Return content in clear as it was given."""
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value)
+        return {name: _untold(item) for name, item in items.items()}
+    return _untold(value)
+
+
+def _untold(value: Any) -> Any:
+    return value[1:] if isinstance(value, str) and value.startswith(2 * _SIGN) else value
 
 
 def _as_text(cell: bytes) -> str:

@@ -18,7 +18,8 @@ from langledger.errors import SerializationError
 __all__ = ["dump_json", "escaped", "load_json", "restored"]
 
 _MARK = "\ufdd0"  # a noncharacter: valid in UTF-8, and in nobody's text
-_UNSTORABLE = re.compile(f"[\x00\ud800-\udfff{_MARK}]")
+# With the sign of ciphertexts, so that no value in clear looks like one.
+_UNSTORABLE = re.compile(f"[\x00\x1a\ud800-\udfff{_MARK}]")
 _WRITTEN = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 _DEEPEST = 200
 

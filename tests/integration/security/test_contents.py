@@ -10,7 +10,10 @@ import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
 
 from langledger import Ledger
+from langledger.encryption import KeyRing
+from langledger.encryption.marks import SEALED, TEXT
 from langledger.errors import EmbeddingError, LangLedgerError
+from langledger.rotation import rotate_keys
 from tests.support.lived import live
 from tests.support.words import Words
 
@@ -88,3 +91,37 @@ def test_tenants_stay_apart_in_shared_sessions(app_dsn: str, pooler: Callable[..
 
         with ThreadPoolExecutor(8) as threads:
             assert list(threads.map(work, range(8))) == [[f"t{n}"] * 10 for n in range(8)]
+
+
+def keep_all(ledger: Ledger, text: str) -> None:
+    """Keep a text in whatever holds text that somebody gave."""
+    ledger.append([HumanMessage(text)], thread_id="t", metadata={"note": text, "in": {"it": text}})
+    ledger.pin("t", text)
+    ledger.add_to_state("t", "decision", text)
+    ledger.store().put(("a",), "k", {"text": text, SEALED: text, "in": [text]})
+
+
+def check_all(ledger: Ledger, text: str) -> None:
+    [entry] = ledger.history("t")
+    assert (entry.message.text, entry.metadata) == (text, {"note": text, "in": {"it": text}})
+    assert ledger.recall("AAAA", thread_id="t")
+    assert [pin.text for pin in ledger.pins("t")] == [text]
+    assert ledger.state("t").decisions
+    [item] = ledger.store().search(("a",), filter={"text": text})
+    assert item.value == {"text": text, SEALED: text, "in": [text]}
+
+
+@pytest.mark.parametrize("text", [f"{TEXT}AAAA", f"{TEXT[0]}{TEXT}AAAA"])
+def test_a_text_that_looks_like_a_ciphertext_is_a_text(dsn: str, text: str) -> None:
+    ring = {"k": KeyRing.new_key()}
+    with (
+        Ledger.from_conn_string(dsn) as clear,
+        Ledger.from_conn_string(dsn, encryption=ring) as later,
+        Ledger.from_conn_string(dsn, tenant="sealed", encryption=ring) as sealed,
+    ):
+        for ledger in (clear, sealed):
+            keep_all(ledger, text)
+        for ledger in (clear, later, sealed):
+            check_all(ledger, text)
+        assert rotate_keys(dsn, KeyRing(ring)).done
+        check_all(later, text)
