@@ -1,10 +1,11 @@
-"""What survives a compaction on recorded sessions; the figures of the first issue.
+"""What must hold at every call of a recorded session, and what the truth files say is in view.
 
     python benchmarks/continuity.py [--transcripts ../shared/transcripts] [--window 32000 ...]
                                     [--only SUBSTRING] [--database-url DSN] [--jsonl FILE]
 
-Each session is replayed through the real middleware on a real PostgreSQL. Every view is
-checked against the pairing property and measured by the exact tokeniser; after each
+`langledger bench continuity` scores views after compactions, ours and the others'; this looks at
+ours alone, at all calls. Each session is replayed through the real middleware on a real PostgreSQL.
+Every view is checked against the pairing property and measured by the exact tokeniser; after each
 compaction the files edited so far (truth: edits by a tool that succeeded) are looked for in
 the view by their whole path. For sessions whose own agent compacted, ours compacts at the
 same message, and the same share is taken of the real summary's text.
