@@ -37,12 +37,12 @@ def run(ledger: Ledger, *, says: str, **options: Any) -> tuple[ScriptedModel, li
 
     def answer(messages: list[BaseMessage]) -> AIMessage:
         number = len(model.sent)
-        if number > 25:
-            return AIMessage("All written.")
         head = messages[1]
         asked = RECAP_ASK in head.text and head.id not in restated
         restated.add(head.id)
         text = says if asked else ""
+        if number > 25:
+            return AIMessage(text or "All written.")
         args = {"file_path": f"src/part{number}.py", "content": f"n = {number}"}
         calls = [{"name": "write_file", "args": args, "id": f"w{number}"}]
         return AIMessage(text, tool_calls=calls)
