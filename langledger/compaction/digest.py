@@ -171,11 +171,11 @@ def _within(seqs: list[int], covered: Container[int] | None) -> list[int]:
 def _shown(findings: Iterable[Finding], covered: Container[int] | None) -> Iterator[Finding]:
     """Yield what entries that the summary stands for say."""
     for finding in findings:
-        seqs = _within(finding.seqs, covered)
-        if len(seqs) == len(finding.seqs):
+        seqs, alike = _within(finding.seqs, covered), _within(finding.alike, covered)
+        if len(seqs) == len(finding.seqs) and len(alike) == len(finding.alike):
             yield finding
         elif seqs:
-            yield replace(finding, seqs=seqs)
+            yield replace(finding, seqs=seqs, alike=alike)
 
 
 def _end_of(seq: int, message: BaseMessage) -> Iterator[Finding]:

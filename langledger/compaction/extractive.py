@@ -97,10 +97,15 @@ def summarise_requests(digest: Digest, *, max_tokens: int) -> str:
 def _costs(findings: Iterable[Finding]) -> list[int]:
     """Return the tokens of each line and its end; of lines that are as they were, as counted."""
     findings = list(findings)
-    new = [of for of in findings if of.size[0] != (len(of.seqs), of.seqs[-1])]
+    new = [of for of in findings if of.size[0] != _shape(of)]
     for finding, count in zip(new, count_texts(list(map(_render, new))), strict=True):
-        finding.size = (len(finding.seqs), finding.seqs[-1]), count + 1
+        finding.size = _shape(finding), count + 1
     return [finding.size[1] for finding in findings]
+
+
+def _shape(finding: Finding) -> tuple[int, int]:
+    """Return what the length of a line depends on, beside its words."""
+    return len(finding.seqs) + len(finding.alike), finding.seqs[-1]
 
 
 def _fitting(findings: list[Finding], room: int) -> list[Finding]:
@@ -221,8 +226,11 @@ def _leading(parts: list[str], room: int) -> int:
 
 
 def _render(finding: Finding) -> str:
-    times = f" ({len(finding.seqs)} times)" if len(finding.seqs) > 1 else ""
-    return well_formed(f"- {finding.label}: {finding.text}{times} {_refs(finding.seqs)}")
+    times = [f"{len(finding.seqs)} times"] if len(finding.seqs) > 1 else []
+    alike = [f"and {len(finding.alike)} more like it"] if finding.alike else []
+    count = f" ({', '.join(times + alike)})" if times or alike else ""
+    refs = _refs([*finding.alike, *finding.seqs])
+    return well_formed(f"- {finding.label}: {finding.text}{count} {refs}")
 
 
 def _refs(seqs: Sequence[int]) -> str:
@@ -232,7 +240,11 @@ def _refs(seqs: Sequence[int]) -> str:
 
 
 def _choose(findings: list[Finding], costs: list[int], room: int) -> list[int]:
-    """Take findings by score while they fit; first within each section's share, then beyond."""
+    """Take findings by score while they fit; first within each section's share, then beyond.
+
+    A sentence is left out where one that is taken says it in about the same words; a line of a
+    program only where each of its words is there: two errors may differ in one name.
+    """
     ranked = sorted(
         range(len(findings)), key=lambda i: (-findings[i].score, -findings[i].seqs[-1], i)
     )
@@ -245,7 +257,8 @@ def _choose(findings: list[Finding], costs: list[int], room: int) -> list[int]:
             if index in chosen or cost > room or (limited and cost > caps[section]):
                 continue
             content = words(findings[index].text)
-            if any(_same(content, other) for other in seen):
+            exact = bool(findings[index].run)
+            if any(content <= other if exact else _same(content, other) for other in seen):
                 continue
             chosen[index] = None
             seen.append(content)
@@ -259,7 +272,7 @@ def _one_line_a_run(findings: Iterable[Finding]) -> list[Finding]:
     runs: dict[tuple[object, ...], list[Finding]] = {}
     # Findings come in the order they were said in; those of one message keep it.
     for of in sorted(findings, key=lambda of: (of.section, of.seqs)):
-        runs.setdefault((of.label, *of.seqs) if of.run else (id(of),), []).append(of)
+        runs.setdefault((of.label, *of.seqs, -1, *of.alike) if of.run else (id(of),), []).append(of)
     return [
         said[0]
         if len(said) == 1

@@ -12,6 +12,8 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from langledger.compaction.sentences import clip, one_line
+from langledger.compaction.testlines import without_time
+from langledger.compaction.todos import Todos
 
 __all__ = ["LONGEST", "SPEAKS_FOR_USER", "Finding", "Found", "Key", "Section"]
 
@@ -48,7 +50,7 @@ class Finding:
 
     Attributes:
         section: Where it stands.
-        seqs: The entries that say it, in order.
+        seqs: The entries that say it, in these words, in order.
         label: Who says it, such as ``The assistant reported``.
         text: What is said, in one line.
         score: The higher, the sooner it is taken; below 1, only where there is room to spare.
@@ -56,6 +58,8 @@ class Finding:
         late: What comes on top of it where it was said last; the earlier, the less.
         run: The command whose output says it, where it is one.
         good: Whether it tells of a success; None where it tells of neither.
+        alike: The entries that said the like in other words or numbers.
+        timed: It ends with the time that a test took, which is no part of what it says.
     """
 
     section: Section
@@ -66,8 +70,15 @@ class Finding:
     run: str = ""
     good: bool | None = None
     late: float = 0.0
+    alike: list[int] = field(default_factory=list[int])
+    timed: bool = False
     size: tuple[tuple[int, int], int] = ((0, 0), 0)
     _worths: tuple[tuple[float, float], ...] = ()  # each: a score, and late times the place
+
+    @property
+    def words(self) -> str:
+        """What two findings that say the same have in common."""
+        return without_time(self.text) if self.timed else self.text
 
     def said_at(self, place: int) -> None:
         """Note where in the history it is said; the first message is at place 1."""
@@ -80,7 +91,11 @@ class Finding:
 
     def merge(self, earlier: Finding) -> None:
         """Take in what an earlier finding of the same said; said twice, it counts for more."""
-        self.seqs = earlier.seqs + self.seqs
+        if self.words == earlier.words:
+            self.seqs = earlier.seqs + self.seqs
+            self.alike = earlier.alike
+        else:
+            self.alike = sorted(earlier.alike + earlier.seqs)
         own = (*self._worths, *(worth for worth in earlier._worths if self._is_beaten_by(worth)))
         self._worths = tuple((score + _AGAIN, late) for score, late in own)
 
@@ -100,20 +115,34 @@ class Found:
     by_key: dict[Key, Finding] = field(default_factory=dict[Key, Finding])
     place: int = 0  # of the message that is read
     _by_run: dict[str, set[Key]] = field(default_factory=dict[str, set[Key]])
+    _by_likeness: dict[tuple[Section, str], Key] = field(
+        default_factory=dict[tuple[Section, str], Key]
+    )
+    _failed_tests: dict[str, None] = field(default_factory=dict[str, None])
+    _todos: dict[str, str] = field(default_factory=dict[str, str])
 
-    def add(self, finding: Finding, *, key: str = "") -> Key:
+    def add(self, finding: Finding, *, key: str = "", like: str = "") -> Key:
         """Add a finding, and return what it goes by.
 
         The last words of two with one key are those that held; where one tells of a success
-        and the other of a failure, the earlier is taken back.
+        and the other of a failure, or both sum a command up, the earlier is taken back.
+
+        Args:
+            finding: The finding.
+            key: What it goes by; empty: by its words.
+            like: What it has in common with others of which the last may stand for all.
         """
         finding.text = clip(one_line(finding.text), LONGEST)
         finding.said_at(self.place)
         place = (finding.section, key or finding.text)
         if len(finding.text) < 3:
             return place
+        if like:
+            if place not in self.by_key:
+                place = self._by_likeness.get((finding.section, like), place)
+            self._by_likeness[finding.section, like] = place
         known = self.by_key.pop(place, None)
-        if known is not None and known.good == finding.good:
+        if known is not None and not _replaces(finding, known):
             finding.merge(known)
         self.by_key[place] = finding
         return place
@@ -141,6 +170,35 @@ class Found:
         known = self.by_key.get(key)
         return known is not None and known.good is True
 
-    def passed(self, test: str) -> None:
-        """Take back that a test failed."""
-        self.by_key.pop((Section.ERRORS, test), None)
+    def failed(self, test: str, finding: Finding) -> Key:
+        """Add that a test failed, and return what that goes by."""
+        self._failed_tests[test] = None
+        finding.timed = True
+        return self.add(finding, key=f"test {test}")
+
+    def passed(self, test: str, seq: int) -> None:
+        """Take back that a test, or one of a file of tests, failed before this entry."""
+        for name in [n for n in self._failed_tests if n == test or n.startswith(f"{test} > ")]:
+            key = (Section.ERRORS, f"test {name}")
+            known = self.by_key.get(key)
+            if known is None or known.seqs[-1] != seq:
+                self.by_key.pop(key, None)
+                del self._failed_tests[name]
+
+    def add_todo(self, finding: Finding, *, where: str) -> Key:
+        """Add what is still to be done by a line of a file; ``where`` names the file."""
+        self._todos[finding.text] = f"{self._todos.get(finding.text, '')} {where}".strip()
+        return self.add(finding)
+
+    def take_out(self, todos: Todos) -> None:
+        """Take back what an edit took out of a file."""
+        for text, where in list(self._todos.items()):
+            if todos.takes_out(text, where):
+                del self._todos[text]
+                self.by_key.pop((Section.OPEN, text), None)
+
+
+def _replaces(new: Finding, known: Finding) -> bool:
+    """Whether a finding takes back what was known, where both go by one key."""
+    sums_up = bool(new.run) and new.good is not None and new.words != known.words
+    return known.good != new.good or sums_up

@@ -13,24 +13,24 @@ from langchain_core.messages import AIMessage, ToolMessage
 
 from langledger.compaction.found import LONGEST, SPEAKS_FOR_USER, Finding, Found, Key, Section
 from langledger.compaction.sentences import clip, lines_of, one_line, sentences, signature
+from langledger.compaction.testlines import TestLine, TestLines, names_failed_test
+from langledger.compaction.todos import NO_TODOS, Todos, todos_in, todos_of_call
 from langledger.compaction.transcript import readable_text
 from langledger.compaction.worth import tells_outcome, worth
 from langledger.state.interventions import reviewed
 from langledger.state.results import MAX_TEXT, judge, recorded_exit_code
 from langledger.tokens import count_texts
-from langledger.tokens.blocks import as_json
 
 __all__ = ["Call", "calls_of", "failures_left_out", "read_calls", "read_result"]
 
 _LONGEST_COMMAND = 4_000
-_MOST_TODOS = 20  # of one call
 _MOST_PER_RESULT = 6
 _MOST_LEFT_OUT = 12
 _MOST_PER_REPORT = 4
+_MOST_TODOS = 8  # of one result
 _LOW = -5.0  # the score of a line that hardly says anything
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
 _TARGET_KEYS = ("file_path", "path", "filename", "pattern", "query", "url", "description", "skill")
-_TODO_IN_CODE = re.compile(r"\b(?:TODO|FIXME)\b[^\n]{0,200}")
 # Commands and tools that show files: "error" in what they print is source code, not an event.
 _SHOWS_FILES = re.compile(
     r"^(?:cd \S+ *(?:&&|;) *)?(?:cat|head|tail|sed -n|nl|less|grep|rg|ag|find|ls|tree|awk|bat"
@@ -44,13 +44,16 @@ _NOTABLE = re.compile(
 )
 
 _ERROR = re.compile(
-    r"^\s*(?:E\s{2,}|--- FAIL|FAIL(?:ED)?\b|ERROR\b|FATAL\b|error[:\[ ]|fatal:|panic:|npm ERR!"
-    r"|✗|✖|×\s)"
+    r"^\s*(?:E\s{2,}|--- FAIL|FAIL(?:ED)?\b|\[?ERROR\b|FATAL\b|Error:|error[:\[ ]|fatal:|panic:"
+    r"|npm (?:ERR!|error)|! \[(?:remote )?rejected\]|CONFLICT \(|BUILD FAIL|HTTP/[\d.]+ [45]\d\d\b"
+    r"|[✗✖✕✘]|×\s|not ok \d)"
     r"|^\s*(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Failure)\b\s*(?:[:(]|$)"
     r"|:\d+(?::\d+)?:? (?:fatal )?error\b|\berror (?:TS|CS|C|E)?\d+\b|\berror\[E\d+\]"
     r"|command not found|No such file or directory|[Pp]ermission denied|[Cc]onnection refused"
     r"|\bundefined: \w|[Ss]egmentation fault|[Ee]xit(?:ed with)?(?: code| status)[: ]+[1-9]"
-    r"|\btimed out\b|错误[:：]|异常[:：]|报错|失败[:：]"
+    r"|\btimed out\b|^[^:]{0,60}\b(?:[Dd]eploy(?:ment)?|[Bb]uild|[Ii]nstall(?:ation)?|[Pp]ush"
+    r"|[Mm]igration|[Uu]pload|[Cc]onnection) failed\b|^make(?:\[\d+\])?: \*\*\* "
+    r"|错误[:：]|异常[:：]|报错|失败[:：]|(?<!未)(?:测试|检查|编译|构建|部署|安装|提交|推送|执行|运行|连接|上传)失败|超时"
 )
 _RESULT = re.compile(
     r"\b\d+ (?:passed|failed|skipped|xfailed|errors?|failures?|passing|failing|pending)\b"
@@ -62,7 +65,7 @@ _COMMITTED = re.compile(r"^\[[\w./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] ", r
 _CREATED = re.compile(r"^\s*https?://\S{8,}\s*$")  # the address of what a command has created
 _EXIT_ALONE = re.compile(  # the same of any command that failed
     r"^\W*(?:(?:command|process|script) )?(?:exit(?:ed)?|return ?code|finished|failed)\b"
-    r"(?:\D*\d+\D*)?$",
+    r"(?:\D*\d+\D*)?$|^make(?:\[\d+\])?: \*\*\* ",
     re.IGNORECASE,
 )
 _COMMIT = re.compile(
@@ -82,13 +85,6 @@ _SHELL_PREFIX = re.compile(r"^\w+: ?(?:line )?\d+: ")
 _NOT_FOUND = re.compile(r"\bcommand not found\b", re.IGNORECASE)
 _STILL_RUNS = re.compile(
     r"\b(?:running in (?:the )?background|still running|Script running|session ID \d+)\b"
-)
-_TEST_FAILED = re.compile(
-    r"^\s*(?:FAILED|--- FAIL:|FAIL:|ERROR:|[✗✖×])\s+(\S+)|(\S+::\S+) FAILED\b"
-    r"|^test (\S+) \.\.\. FAILED\b"
-)
-_TEST_PASSED = re.compile(
-    r"^\s*(?:PASSED|--- PASS:|PASS:|[✓✔])\s+(\S+)|(\S+::\S+) PASSED\b|^test (\S+) \.\.\. ok\b"
 )
 # What one run of a command may have and the next has not: where to begin, and how much to show.
 _AROUND_COMMAND = re.compile(
@@ -113,12 +109,16 @@ class Call:
         subject: What it was called on: a command, a file, a query; empty where unknown.
         seq: The entry that makes it; 0 where unknown.
         commits: The messages of the commits that its command makes, if it works.
+        runs: It runs a command.
+        todos: What it does to those that stand in files, if it works.
     """
 
     name: str
     subject: str
     seq: int = 0
     commits: tuple[str, ...] = ()
+    runs: bool = False
+    todos: Todos = NO_TODOS
 
     @property
     def label(self) -> str:
@@ -140,7 +140,10 @@ def calls_of(seq: int, message: AIMessage) -> dict[str, Call]:
 def _call(seq: int, name: str, arguments: Mapping[str, object]) -> Call:
     command = _command(arguments)
     commits = tuple(map(one_line, _COMMIT.findall(f"{command}\n")))
-    return Call(name, command or _argument(arguments, _TARGET_KEYS), seq, commits)
+    target = command or _argument(arguments, _TARGET_KEYS)
+    changes = not (command or _READS.search(name))
+    todos = todos_of_call(arguments) if changes else NO_TODOS
+    return Call(name, target, seq, commits, bool(command), todos)
 
 
 def _command(arguments: Mapping[str, object]) -> str:
@@ -181,10 +184,9 @@ def read_calls(found: Found, seq: int, message: AIMessage) -> None:
             if called.subject:
                 label = "The assistant called"
                 found.add(Finding(Section.COMMANDS, [seq], label, called.label, 0.0, late=0.5))
-            written = as_json(arguments).replace("\\n", "\n")
-            for match in islice(_TODO_IN_CODE.finditer(written), _MOST_TODOS):
-                label = f"Written by {name}"
-                found.add(Finding(Section.OPEN, [seq], label, match[0], 2.0, late=1.0))
+            for text in called.todos.written:
+                finding = Finding(Section.OPEN, [seq], f"Written by {name}", text, 2.0, late=1.0)
+                found.add_todo(finding, where=called.subject)
 
 
 def _read_command(found: Found, seq: int, command: str) -> None:
@@ -199,6 +201,8 @@ def read_result(found: Found, seq: int, message: ToolMessage, call: Call | None)
     call = call or Call(message.name or "a tool", "")
     failed = message.status == "error"
     _read_commits(found, message, call)
+    if not failed:
+        found.take_out(call.todos)
     keys: list[Key] = []
     reports = _SUBAGENT.fullmatch(call.name) is not None
     if failed or not (reports or _shows_files(message.name or call.name, call.subject)):
@@ -206,7 +210,8 @@ def read_result(found: Found, seq: int, message: ToolMessage, call: Call | None)
     if failed and not keys:
         line = next(_tool_lines(message), "failed" if call.subject else "")
         finding = Finding(Section.ERRORS, [seq], _label(call), line, 2.0, call.run, late=1.0)
-        keys = [found.add(finding, key=_key(line, call))]
+        keys = _add_line(found, finding, None, call)
+    keys += _read_todos(found, seq, message, call)
     if call.run and not _STILL_RUNS.search(readable_text(message)[:2_000]):
         whole = len(keys) < _MOST_PER_RESULT and not _CUT.search(call.subject)
         clean = any(found.says_good(key) for key in keys)
@@ -236,57 +241,80 @@ def _read_commits(found: Found, message: ToolMessage, call: Call) -> None:
         found.add(Finding(Section.WORK, [call.seq], label, quoted, 2.5, late=1.0))
 
 
-def _read_lines(found: Found, seq: int, message: ToolMessage, call: Call) -> list[Key]:
+def _read_todos(found: Found, seq: int, message: ToolMessage, call: Call) -> list[Key]:
+    """Add what is still to be done by what a result shows of files."""
     keys: list[Key] = []
-    alone: list[tuple[Finding, str]] = []
-    taken = 0
-    for line in _tool_lines(message):
-        if passed := _TEST_PASSED.search(line):
-            found.passed(_first(passed))
-        if taken == _MOST_PER_RESULT:
-            continue
-        finding, key = _read_line(seq, line, call)
-        if finding is not None and _EXIT_ALONE.search(line):
-            alone[:] = [(finding, key)]
-        elif finding is not None:
-            taken += 1
-            place = found.add(finding, key=key)
-            keys += [place] if key else []
-    if not any(section is Section.ERRORS for section, _ in keys):  # else that says why
-        keys += [found.add(finding, key=key) for finding, key in alone]
+    for todo in islice(todos_in("\n".join(_tool_lines(message))), _MOST_TODOS):
+        label = ", ".join(filter(None, (_label(call), todo.place)))
+        run = call.run if call.runs else ""  # a tool may show another part of the file next
+        finding = Finding(Section.OPEN, [seq], label, todo.text, 1.0, run, late=0.7)
+        keys.append(found.add_todo(finding, where=f"{todo.place} {call.subject}"))
     return keys
 
 
-def _read_line(seq: int, line: str, call: Call) -> tuple[Finding | None, str]:
-    """Return what a line tells, and what it goes by where a later run may take it back."""
+def _read_lines(found: Found, seq: int, message: ToolMessage, call: Call) -> list[Key]:
+    keys: list[Key] = []
+    alone: list[Finding] = []
+    taken = 0
+    tests = TestLines()
+    for line in _tool_lines(message):
+        test = tests.read(line)
+        if test is not None and test.passed:
+            found.passed(test.name, seq)
+        if taken == _MOST_PER_RESULT:
+            continue
+        finding = _read_line(seq, line, call)
+        if finding is not None and _EXIT_ALONE.search(line):
+            alone[:] = [finding]
+        elif finding is not None:
+            taken += 1
+            keys += _add_line(found, finding, test, call)
+    if not any(section is Section.ERRORS for section, _ in keys):  # else that says why
+        keys += [key for finding in alone for key in _add_line(found, finding, None, call)]
+    return keys
+
+
+def _read_line(seq: int, line: str, call: Call) -> Finding | None:
+    """Return what a line tells."""
     if _COMMITTED.search(line) or _CREATED.search(line):
-        return Finding(Section.WORK, [seq], _label(call), line, 2.5, late=1.0), ""
+        return Finding(Section.WORK, [seq], _label(call), line, 2.5, late=1.0)
     if _RESULT.search(line):
         finding = Finding(Section.WORK, [seq], _label(call), line, 3.0, call.run, late=1.0)
-        if not (call.run and _TOTAL.search(line)):
-            return finding, signature(line)
-        finding.good = not _SOME_FAILED.search(line)
-        return finding, f"total of {call.run}"
+        if call.run and _TOTAL.search(line):
+            finding.good = not _SOME_FAILED.search(line)
+        return finding
     if not _ERROR.search(line):
-        return None, ""
+        return None
     low = bool(_EXIT_ALONE.search(line) or _NOT_FOUND.search(line))
     if low and not call.subject:
-        return None, ""
-    test = _TEST_FAILED.search(line)
-    score = _LOW if low else 2.5 if test else 2.0  # which test failed tells more than how
-    finding = Finding(Section.ERRORS, [seq], _label(call), line, score, call.run, late=1.0)
-    return finding, _first(test) if test else _key(line, call)
+        return None
+    # which test failed tells more than how
+    score = _LOW if low else 2.5 if names_failed_test(line) else 2.0
+    return Finding(Section.ERRORS, [seq], _label(call), line, score, call.run, late=1.0)
 
 
-def _key(line: str, call: Call) -> str:
-    """Return what the same failure has in common, whichever command shows it."""
-    if _EXIT_ALONE.search(line):
-        return f"{signature(line)} of {call.run or call.name}"
-    return signature(line)
+def _add_line(found: Found, finding: Finding, test: TestLine | None, call: Call) -> list[Key]:
+    """Add what a line tells, and return what it goes by where a later run may take it back."""
+    if finding.section is Section.ERRORS and test is not None and not test.passed:
+        return [found.failed(test.name, finding)]
+    if test is not None:  # a file or a package of tests
+        finding.good, finding.timed = test.passed, True
+        return [found.add(finding, key=f"test {test.name}")]
+    if finding.good is not None:
+        return [found.add(finding, key=f"total of {call.run}")]
+    if _COMMITTED.search(finding.text) or _CREATED.search(finding.text):
+        found.add(finding)
+        return []
+    key = f"{finding.text} of {call.run}" if _EXIT_ALONE.search(finding.text) else ""
+    return [found.add(finding, key=key, like=_like(finding.text, call))]
 
 
-def _first(match: re.Match[str]) -> str:
-    return next((group for group in match.groups() if group), "")
+def _like(line: str, call: Call) -> str:
+    """Return what a line has in common with those of which the last may stand for all.
+
+    Only lines of the same command: of two, each has its own numbers.
+    """
+    return f"{signature(line)} of {call.run or call.name}"
 
 
 def _label(call: Call) -> str:
@@ -322,7 +350,7 @@ def failures_left_out(name: str, text: str, shown: str, *, max_tokens: int) -> s
         said = line[:LONGEST].strip()
         if _ERROR.search(said) and not _EXIT_ALONE.search(said) and said not in shown:
             kinds.setdefault(signature(said), said)
-    first = sorted(kinds.values(), key=lambda said: _TEST_FAILED.search(said) is None)
+    first = sorted(kinds.values(), key=lambda said: not names_failed_test(said))
     taken: list[str] = []
     for said, size in zip(first, count_texts(first[:_MOST_LEFT_OUT]), strict=False):
         max_tokens -= size + 1

@@ -140,7 +140,7 @@ def test_errors_are_counted_once_by_what_they_have_in_common():
     text = summary(HumanMessage("Fix the types."), *runs)
     assert text.count("Incompatible types") == 1
     assert "Output of bash `mypy src`: src/app.py:21: error:" in text
-    assert "(4 times) [#3, #7, #9]" in text
+    assert "(and 3 more like it) [#3, #7, #9]" in text
 
 
 def test_an_exit_code_is_told_of_the_command_that_had_it():
