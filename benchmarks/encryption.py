@@ -3,9 +3,9 @@
     python benchmarks/encryption.py SESSION_FILE... [--database-url DSN]
 
 Each session is lived through twice, side by side: recorded message by message, viewed before each
-model call (window 32,000), checkpointed, and searched for its own lines. Given are medians by the
-clock and of the client's processor time, the bytes of the tables, and whether views and hits are
-the same.
+model call (window 32,000), checkpointed, copied, kept in the store as an item a message, and
+searched for its own lines. Given are medians by the clock and of the client's processor time, the
+bytes of the tables, and whether views and hits are the same.
 """
 
 from __future__ import annotations
@@ -64,6 +64,29 @@ def lived(ledger: Ledger, name: str, messages: list[BaseMessage], times: Times) 
         hits = timed(times, "recall", lambda q=line: ledger.recall(q[:300], thread_id=name))
         told.append([(hit.entry_id, hit.part) for hit in hits])
     checkpointed(ledger, f"{name}-graph", messages, times)
+    told += kept(ledger, name, messages, times)
+    return told
+
+
+def kept(ledger: Ledger, name: str, messages: list[BaseMessage], times: Times) -> list[Any]:
+    """Keep each message as an item of the store; return what was found of them."""
+    store, place = ledger.store(), ("messages", name)
+    told: list[Any] = []
+    for n, message in enumerate(messages):
+        value = {"text": str(message.text), "type": message.type, "n": n}
+        timed(times, "put", lambda n=n, value=value: store.put(place, str(n), value))
+        timed(times, "get", lambda n=n: store.get(place, str(n)))
+    lines = [line for m in messages for line in str(m.text).splitlines() if len(line) > 30]
+    for line in lines[:: max(1, len(lines) // SEARCHES)]:
+        for what, wanted in (("search", None), ("search with a filter", {"type": "ai"})):
+            search = partial(store.search, place, query=line[:300], filter=wanted, limit=5)
+            items = timed(times, what, search)
+            scores = [round(item.score or 0, 6) for item in items]
+            # Of items that are as good, those come first whose key, or its hash, does.
+            better = [
+                item.key for item, score in zip(items, scores, strict=True) if score > scores[-1]
+            ]
+            told.append((scores, sorted(better)))
     return told
 
 
@@ -82,6 +105,7 @@ def checkpointed(ledger: Ledger, name: str, messages: list[BaseMessage], times: 
         )
     cold = ledger.checkpointer()
     timed(times, "resume", lambda: cold.get_tuple({"configurable": {"thread_id": name}}))
+    timed(times, "copy of a thread", lambda: saver.copy_thread(name, f"{name}-copy"))
 
 
 def size(dsn: str) -> int:
