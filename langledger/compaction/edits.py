@@ -77,8 +77,11 @@ class Edits:
         blocks = [block for block in _blocks(rendered) if block.name not in self.sections]
         kept = "\n".join(line for block in blocks for line in block.without(self.dropped)).rstrip()
         said = _keys(kept)
-        added = [line for line in self.added if line not in said]
-        return "\n".join([kept] * bool(kept) + [_CORRECTED] * bool(added) + added)
+        added = [
+            f"\n{line}" if _is_heading(line) else line for line in self.added if line not in said
+        ]
+        put_in = "\n".join([_CORRECTED, *added]) if added else ""
+        return "\n\n".join(filter(None, (kept, put_in)))
 
     def dump(self) -> dict[str, Any]:
         """Return these as JSON; :meth:`load` reads it."""

@@ -25,9 +25,23 @@ def test_lines_taken_out_stay_out_and_lines_put_in_stay_in() -> None:
         "- a.py: edited",
         "Last action: make test -> ok",
         "- c.py: created",
+        "",
         "Corrected by a person:",
         "- b.py: by Ada, not by you",
     ]
+
+
+def test_what_a_person_put_in_is_no_part_of_the_section_before_it() -> None:
+    shown = "## Files read\n- a.py"
+    edits = Edits().with_state(shown, f"{shown}\n- b.py is Ada's\n\n## Custom\n- Ask first.")
+    told = edits.on_state(shown)
+    assert told.split("\n\n") == [
+        shown,
+        "Corrected by a person:\n- b.py is Ada's",
+        "## Custom\n- Ask first.",
+    ]
+    assert edits.with_state(told, told) == edits
+    assert edits.with_state(told, shown).on_state(shown) == shown
 
 
 def test_what_changed_since_is_shown_again() -> None:
@@ -86,7 +100,7 @@ def test_a_heading_goes_only_with_what_is_under_it(heading: str) -> None:
 def test_the_same_state_is_shown_as_the_person_left_it(shown: list[str], left: list[str]) -> None:
     edits = Edits().with_state("\n".join(shown), "\n".join(left))
     after = content(edits.on_state("\n".join(shown)).splitlines())
-    assert after - {"Corrected by a person:"} == content(left)
+    assert after - {"Corrected by a person:", ""} == content(left)
 
 
 def content(lines: list[str]) -> set[str]:
