@@ -157,17 +157,20 @@ def pins_of(location: Location) -> Operation[list[Pin]]:
 def render_pins(pins: Iterable[Pin], *, max_tokens: int) -> Pinned:
     """Return pins as one text within a budget; the oldest of the lowest priority are left out.
 
-    What is left out is told in the text, so that nobody takes it for the whole.
+    Of one that comes first and is larger than all the room its beginning is shown. What is left
+    out is told in the text, so that nobody takes it for the whole.
     """
     pins = list(pins)
     room = max_tokens - (_NOTICE if sum(map(_cost, pins)) > max_tokens else 0)
     kept: list[Pin] = []
     for item in sorted(pins, key=lambda item: (item.priority, item.pin_id), reverse=True):
-        if _cost(item) <= room:
-            kept.append(item)
-            room -= _cost(item)
+        fitting = item if kept or _cost(item) <= room else _beginning(item, room)
+        if _cost(fitting) <= room:
+            kept.append(fitting)
+            room -= _cost(fitting)
     kept.sort(key=lambda item: item.pin_id)
-    dropped = tuple(item.pin_id for item in pins if item not in kept)
+    in_view = {item.pin_id for item in kept}
+    dropped = tuple(item.pin_id for item in pins if item.pin_id not in in_view)
     parts = [item.shown for item in kept]
     if dropped:
         parts.append(_notice(dropped, max_tokens))
@@ -186,6 +189,17 @@ def hidden_pins(pins: Sequence[Pin], cut: Cut) -> list[Pin]:
 
 def _cost(item: Pin) -> int:
     return count_text(item.shown) + 2
+
+
+def _beginning(item: Pin, room: int) -> Pin:
+    """Return as much of a pin as there is room for, and where the whole is."""
+    where = f"; all of it is entry #{item.entry_id}" if item.entry_id is not None else ""
+    note = f"\n[Cut here: it has {count_text(item.text)} tokens{where}.]"
+    cut, length = item, len(item.text)
+    while length > 1 and _cost(cut) > room:
+        length = min(length - 1, int(length * room / _cost(cut)))
+        cut = item.model_copy(update={"text": item.text[:length].rstrip() + note})
+    return cut
 
 
 def _notice(dropped: Sequence[int], max_tokens: int) -> str:

@@ -126,6 +126,19 @@ def test_where_there_is_no_room_the_oldest_of_the_lowest_give_way_and_the_view_s
     assert report.pins_dropped > 0
 
 
+def test_of_a_pin_larger_than_the_budget_the_beginning_is_shown(ledger: Ledger) -> None:
+    middleware = ledger.middleware(window=WINDOW, max_pinned_tokens=200)
+    messages = history(14)
+    see(middleware, messages[:3])
+    ledger.pin("t", "a rule of less weight")
+    ledger.pin("t", f"Read this first. {'Then this. ' * 300}", priority=10)
+    shown = pinned(see(middleware, messages))
+    assert count_text(shown) <= 200
+    assert "[p2]\nRead this first. Then this." in shown
+    assert "[Cut here: it has 9" in shown
+    assert ledger.pins("t")[1].text.count("Then this.") == 300
+
+
 def test_what_is_pinned_already_is_not_pinned_twice(ledger: Ledger) -> None:
     ledger.append([HumanMessage(RULE, id="h")], thread_id="t")
     for _ in range(2):
