@@ -28,6 +28,7 @@ __all__ = [
     "Clean",
     "Unit",
     "quoted",
+    "speaker_of",
     "text_of",
     "units_of_entries",
     "units_of_texts",
@@ -226,8 +227,7 @@ class _Talk:
             return
         self._words.append(_words(texts[0]) if _is_one(texts, _GIVES) else set())
         if entry.role == "human":
-            named = _SPEAKER.match(texts[0]) if texts else None
-            self._asker = _terms(named[0]) if named else set()
+            self._asker = speaker_of(texts[0]) if texts else set()
 
 
 def _is_one(texts: Sequence[str], longest: int) -> bool:
@@ -237,6 +237,12 @@ def _is_one(texts: Sequence[str], longest: int) -> bool:
 def _words(text: str) -> set[str]:
     """Return the words that a message hands on: not who says it, for others answer."""
     return _terms(_SPEAKER.sub("", text, count=1))
+
+
+def speaker_of(text: str) -> set[str]:
+    """Return the words of who says a text that begins with a name; empty where it does not."""
+    named = _SPEAKER.match(text)
+    return _terms(named[0]) if named else set()
 
 
 def _terms(text: str) -> set[str]:

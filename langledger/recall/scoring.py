@@ -32,7 +32,7 @@ from uuid import UUID
 
 from langledger.operations import Row
 from langledger.recall.analysis import is_whole
-from langledger.recall.build import text_of
+from langledger.recall.build import speaker_of, text_of
 from langledger.recall.dates import is_day
 from langledger.recall.folding import Candidate, asks, by_entry, fold, superseded, without_calls
 from langledger.recall.metadata import said_at
@@ -50,6 +50,7 @@ _BESIDE = 0.25  # of a neighbour's score
 _RANKS_FROM = 20  # hits
 _RANK = 60
 _FADING = 0.95  # a day
+_OTHERS = 0.8  # of what is neither said by nor to the one whom the question names
 _ASKS = 0.85  # of a message that ends in a question: what answers stands before it
 
 
@@ -83,8 +84,9 @@ def ranked(rows: Sequence[Row], question: Question, *, wanted: int) -> list[Cand
     found = [_candidate(row, best, days) for row in rows]
     _relate(found, question, by_ranks=wanted > _RANKS_FROM)
     newest = max(_age_from(one.row) for one in found)
+    speakers = _speakers(found, question)
     for one in found:
-        _adjust(one, newest)
+        _adjust(one, newest, speakers)
     return superseded(by_entry(fold(without_calls(found), wanted * 2 + 10)))
 
 
@@ -191,8 +193,23 @@ def _age_from(row: Row) -> datetime:
     return max(said, row["last_at"] or said)
 
 
-def _adjust(one: Candidate, newest: datetime) -> None:
-    """Let age and importance weigh, each by a tenth at most, and what only asks less."""
+def _speakers(found: Sequence[Candidate], question: Question) -> list[int]:
+    """Return the places of the question's terms that name somebody who talks here."""
+    if any(map(is_whole, question.terms)):
+        return []
+    said = (one.text for one in found if one.row["role"] == "human")
+    names = set[str]().union(*map(speaker_of, said))
+    return [bit for bit, term in enumerate(question.terms) if term in names]
+
+
+def _is_of(one: Candidate, speakers: Sequence[int]) -> bool:
+    """Tell whether a unit is by, to or about one of these, as far as its words tell."""
+    around: Sequence[float] = one.row["around"] or ()
+    return any(one.row["has"] >> bit & 1 or (around and around[bit] > 0) for bit in speakers)
+
+
+def _adjust(one: Candidate, newest: datetime, speakers: Sequence[int]) -> None:
+    """Let age and importance weigh, each by a tenth at most; what only asks, and others, less."""
     lasting = not LASTING.isdisjoint(one.row["tags"])
     days = 0.0 if lasting else (newest - _age_from(one.row)).total_seconds() / 86_400
     one.scores["decay"] = 0.9 + 0.2 * math.pow(_FADING, max(0.0, days))
@@ -201,7 +218,9 @@ def _adjust(one: Candidate, newest: datetime) -> None:
         one.scores["superseded"] = 0.5
     if asks(one.text):
         one.scores["asks"] = _ASKS
-    for factor in ("decay", "importance", "superseded", "asks"):
+    if speakers and not _is_of(one, speakers):
+        one.scores["others"] = _OTHERS
+    for factor in ("decay", "importance", "superseded", "asks", "others"):
         one.score *= one.scores.get(factor, 1.0)
 
 

@@ -311,3 +311,16 @@ def test_the_day_that_a_question_names_weighs_more_than_a_word() -> None:
     said = row(1, "We met there.", has=0b10, **weights)
     other = row(9, "The harbour is full.", has=0b01, words=1.3, **weights)
     assert [one.ref for one in ranked([said, other], question, wanted=5)] == [1, 9]
+
+
+def test_what_somebody_else_says_stands_after_what_the_one_asked_about_says() -> None:
+    question = Question(["ana", "trip"])
+    weights = {"weights": [1.0, 2.0]}
+    ana = row(1, "Ana: I went to Porto.", has=0b01, words=1.6, **weights)
+    other = row(5, "Bo: My trip was long.", has=0b10, words=1.8, **weights)
+    answer = row(9, "Have a good trip!", role="ai", has=0b10, words=1.5, **weights)
+    assert [one.ref for one in ranked([ana, other, answer], question, wanted=5)] == [1, 5, 9]
+    told = answer | {"around": [0.6, 0.0], "words": 1.55}
+    assert [one.ref for one in ranked([ana, other, told], question, wanted=5)] == [1, 9, 5]
+    nobody = [ana | {"body": compress("bytes", b"I went to Porto.")}, other]
+    assert [one.ref for one in ranked(nobody, question, wanted=5)] == [5, 1]
