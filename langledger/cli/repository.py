@@ -12,9 +12,11 @@ from langledger.cli.common import MOST, DatabaseUrl, DataDir, Json, as_text, cho
 from langledger.cli.output import echo, one_line, print_json, progress
 
 if TYPE_CHECKING:
+    from langledger.ledger import Ledger
+    from langledger.repository.memory import RepositoryMemory
     from langledger.repository.types import IndexReport, Progress
 
-__all__ = ["Folder", "Name", "register", "repo"]
+__all__ = ["Folder", "Name", "indexed", "register", "repo"]
 
 _SHOWN = 20  # files that are not indexed
 
@@ -120,7 +122,7 @@ def stats(
     from langledger.ledger import Ledger
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        found = asdict(ledger.repository(folder, name=name).stats())
+        found = asdict(indexed(ledger, folder, name).stats())
     if as_json:
         print_json(found)
         return
@@ -128,6 +130,15 @@ def stats(
     for key, value in {**found, "languages": languages}.items():
         shown = f"{value:,}" if isinstance(value, int) else one_line(str(value))
         echo(f"{key:<10}  {shown}")
+
+
+def indexed(ledger: Ledger, folder: Path, name: str | None) -> RepositoryMemory:
+    """Return the memory of a folder, or of the nearest one above it that is indexed, and say so."""
+    given = ledger.repository(folder, name=name)
+    memory = given.nearest()
+    if memory.root != given.root:
+        progress(f"{one_line(str(memory.root))} is what is indexed")
+    return memory
 
 
 def _teller() -> Callable[[Progress], None]:

@@ -10,7 +10,8 @@ import typer
 
 from langledger.cli.common import DatabaseUrl, DataDir, Json, as_text, chosen_settings
 from langledger.cli.output import echo, one_line, print_json, progress
-from langledger.cli.repository import Folder, Name, repo
+from langledger.cli.repository import Folder, Name, indexed, repo
+from langledger.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from langledger.repository.hits import CodeHit
@@ -66,13 +67,13 @@ def search(
     from langledger.ledger import Ledger
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        memory = ledger.repository(folder, name=name)
+        memory = indexed(ledger, folder, name)
+        text = ""
         if budget is not None:
             text = memory.context(query, budget=budget, hops=hops, tests=tests or None)
-            hits: list[CodeHit] = []
-        else:
-            text = ""
-            hits = memory.search(query, k=k, tests=tests or None, explain=explain)
+        hits = memory.search(query, k=k, tests=tests or None, explain=explain) if not text else []
+    if budget is not None and not text and hits:
+        raise ConfigurationError(f"{budget} tokens have no room for what was found; give more")
     if as_json:
         print_json({"query": query, "context": text, "hits": [asdict(hit) for hit in hits]})
     elif text:
@@ -97,7 +98,7 @@ def draw_map(
     from langledger.ledger import Ledger
 
     with Ledger.from_settings(chosen_settings(dsn, data_dir)) as ledger:
-        text = ledger.repository(folder, name=name).map(budget)
+        text = indexed(ledger, folder, name).map(budget)
     if as_json:
         print_json({"map": text})
     else:
@@ -107,7 +108,7 @@ def draw_map(
 def _print(place: int, hit: CodeHit) -> None:
     symbol = f"  {one_line(hit.symbol)}" if hit.symbol else ""
     echo(f"{place}. {one_line(hit.place)}{symbol}  {hit.score:.3f}")
-    lines = hit.text.strip("\n").splitlines()
+    lines = hit.text.strip("\n").split("\n")
     for line in lines[:_LINES]:
         echo(f"   {line}")
     if len(lines) > _LINES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from langledger.arguments import check_whole
-from langledger.errors import RepositoryError
+from langledger.errors import ConfigurationError, RepositoryError
 from langledger.operations import Operation, Row, fetch
 from langledger.repository.candidates import Keys, queries
 from langledger.tokens import count_text
@@ -22,10 +22,13 @@ def repository_map(keys: Keys, *, budget: int = 1600) -> Operation[str]:
     """Return the definitions that are mentioned most, by file, within a budget of tokens.
 
     Raises:
-        ConfigurationError: The budget is no whole number from 1.
+        ConfigurationError: The budget is no whole number from 1, or too small for a definition.
         RepositoryError: Nothing is indexed, or what is has no definitions.
     """
-    return drawn((yield from _outline(keys, budget)), budget)
+    text = drawn((yield from _outline(keys, budget)), budget)
+    if not text:
+        raise ConfigurationError(f"{budget} tokens have no room for a definition; give more")
+    return text
 
 
 def mapped(keys: Keys, *, budget: int = 1600) -> Operation[dict[str, list[Row]]]:

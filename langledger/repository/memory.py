@@ -105,9 +105,11 @@ class RepositoryMemory(Searching):
         require_grammars()
         place = locate(path)
         self._executor = executor
+        self._tenant = tenant
         self._max_file_bytes = check_whole("max_file_bytes", max_file_bytes, least=1)
         self._embedder = embedder
         self._root = place.root
+        self._named = name is not None
         self._name = str(place.shared) if name is None else check_text("name", name)
         self._keys = {
             "tenant": tenant,
@@ -239,6 +241,17 @@ class RepositoryMemory(Searching):
         """Await :meth:`stats`."""
         return await arun(self._stats(), self._executor)
 
+    def nearest(self) -> RepositoryMemory:
+        """Return the memory of the nearest folder that is indexed: this one, or one above it.
+
+        Where none is, it is this one.
+        """
+        return run(self._nearest(), self._executor)
+
+    async def anearest(self) -> RepositoryMemory:
+        """Await :meth:`nearest`."""
+        return await arun(self._nearest(), self._executor)
+
     def prune(self) -> int:
         """Delete contents that no worktree has any more; return how many.
 
@@ -267,6 +280,27 @@ class RepositoryMemory(Searching):
             max_file_bytes=self._max_file_bytes, processes=processes, on_progress=on_progress
         )
         return index_worktree(self._keys, self._root, self._name, options)
+
+    def _nearest(self) -> Operation[RepositoryMemory]:
+        rows = yield from fetch(
+            _queries["nearest"],
+            tenant=self._tenant,
+            roots=[str(folder) for folder in (self._root, *self._root.parents)],
+            name=self._name,
+            given=self._named,
+        )
+        if not rows:
+            return self
+        return RepositoryMemory(
+            self._executor,
+            tenant=self._tenant,
+            path=rows[0]["root"],
+            name=rows[0]["name"],
+            max_file_bytes=self._max_file_bytes,
+            embedder=self._embedder,
+            reranker=self._finder.encoder,
+            recent_files=self._finder.recent_files,
+        )
 
     def _stats(self) -> Operation[RepositoryStats]:
         rows: list[Row] = yield from fetch(_queries["stats"], **self._keys)

@@ -151,6 +151,16 @@ FROM {schema}.repository_worktree w
 JOIN {schema}.repository r ON r.tenant = w.tenant AND r.repository = w.repository
 WHERE w.tenant = %(tenant)s AND w.repository = %(repository)s AND w.worktree = %(worktree)s
 
+-- name: nearest
+-- The deepest of some folders that was indexed; under the wanted name where it has several.
+SELECT w.root, r.name
+FROM {schema}.repository_worktree w
+JOIN {schema}.repository r ON r.tenant = w.tenant AND r.repository = w.repository
+WHERE w.tenant = %(tenant)s AND w.root = ANY(%(roots)s::text[]) AND w.indexed_at IS NOT NULL
+  AND (r.name = %(name)s OR NOT %(given)s)
+ORDER BY length(w.root) DESC, r.name = %(name)s DESC, r.name
+LIMIT 1
+
 -- name: indexed
 SELECT count(*) AS n FROM {schema}.repository_file
 WHERE tenant = %(tenant)s AND repository = %(repository)s AND worktree = %(worktree)s

@@ -125,6 +125,9 @@ def search_code(
         query = yield from _of_edit(keys, query, query.edit)
     search = yield from _resolved(keys, request, query, extent)
     pieces = yield from _pieces(search)
+    if not pieces:  # what is known of the worktree may be what it was before it was forgotten
+        known.extents.pop(tuple(keys.values()), None)
+        yield from _extent(keys, known)
     hits = yield from _hits(search, pieces)
     if encoder is not None and hits:
         hits, fault = yield from reranked(query.text, hits, encoder)
@@ -155,12 +158,14 @@ def _extent(keys: Keys, known: Known) -> Operation[Extent]:
     )
     row = sizes[0]
     if not row["files"]:
-        raise RepositoryError(
-            "nothing of this repository is indexed yet: run `langledger repo index`, or index()"
-        )
+        worktrees = yield from fetch(queries["worktree"], **keys)
+        if not any(worktree["indexed_at"] for worktree in worktrees):
+            raise RepositoryError(
+                "nothing of this repository is indexed yet: run `langledger repo index`, or index()"
+            )
     extent = Extent(
         files=row["files"],
-        chunks=row["chunks"] * row["files"] / row["sampled"],
+        chunks=row["chunks"] * row["files"] / max(row["sampled"], 1),
         size=row["size"],
         tokens=row["tokens"],
         common={item["term"]: item["share"] for item in common},
@@ -231,7 +236,8 @@ def _resolved(
         named=named_by(query, files, symbols),
     )
     if not search.terms and not search.named:
-        search.reasons.append("no word of the question occurs in the repository")
+        nothing = "no word of the question occurs in the repository"
+        search.reasons.append(nothing if extent.files else "the indexed folder has no files")
     return search
 
 

@@ -54,5 +54,6 @@ class Code:
             if str(memory.root) == self._own:
                 memory.index(processes=0)  # another process would share the protocol's streams
             else:
+                memory = memory.nearest()
                 memory.stats()  # tells where nothing is indexed
         return memory

@@ -48,6 +48,25 @@ def test_index_for_programs(call: Call, folder: Path, tmp_path: Path) -> None:
     assert told["skipped"] == [{"path": "bad.py", "reason": "it has syntax errors"}]
 
 
+def test_from_a_folder_within_the_index_above_it_is_meant(
+    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "sub" / "deep").mkdir(parents=True)
+    (folder / "use.py").write_text("from app import main\n\n\ndef go():\n    main()\n")
+    call("repo", "index", folder)
+    monkeypatch.chdir(folder / "sub" / "deep")
+    for command, told in ((["stats"], "files       3"), (["search", "main"], "1. app.py:1-2")):
+        code, out, err = call("repo", *command)
+        assert (code, err.strip()) == (0, f"{folder} is what is indexed")
+        assert told in out
+    code, out, err = call("repo", "map", "--budget", "3")
+    assert (code, out) == (2, "")
+    assert "3 tokens have no room for a definition; give more" in err
+    code, out, err = call("repo", "search", "main", "--budget", "3")
+    assert (code, out) == (2, "")
+    assert "3 tokens have no room for what was found; give more" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

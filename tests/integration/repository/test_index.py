@@ -99,6 +99,20 @@ def test_worktrees_share_contents_and_are_told_apart(
         code.stats()
 
 
+def test_what_is_forgotten_is_not_searched_and_what_is_empty_says_so(
+    database: Database, code: RepositoryMemory, tmp_path: Path
+) -> None:
+    code.index()
+    assert code.search("store")
+    code.forget()
+    with pytest.raises(RepositoryError, match="nothing of this repository is indexed yet"):
+        code.search("store")
+    (tmp_path / "empty").mkdir()
+    empty = RepositoryMemory(database, tenant="t", path=tmp_path / "empty")
+    empty.index()
+    assert empty.find("store").reasons == ("the indexed folder has no files",)
+
+
 def test_clones_share_by_name_and_tenants_share_nothing(
     database: Database, tree: Path, git: Git
 ) -> None:
