@@ -215,7 +215,9 @@ def _think_again(state: WorkingState, text: str, source: int) -> Said | None:
         before = [
             s
             for s in state.decisions
-            if s.status == "active" and s.sources[0] == offer.source and s.what.startswith(OPTION)
+            if s.status == "active"
+            and s.sources[:1] == (offer.source,)
+            and s.what.startswith(OPTION)
         ]
         anew = chosen_anew(offer, text, before[-1], source) if before else None
         if anew is not None:

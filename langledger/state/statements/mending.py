@@ -31,7 +31,8 @@ _UNIT = (
 _NUMBER = rf"(?<![A-Za-z0-9_.-])v?\d[\d.,:]*(?<![.,:])(?:\s?(?:{_UNIT}))?"
 _NAME = r"[~./]?[A-Za-z][\w./+#@-]*\w|空格|制表符|驼峰|下划线"
 _CORRECTS = (
-    r"(?:(?:no+|nope|sorry|wait(?! \d)|hm+|oops|actually|rather|correction|i meant?|i said"
+    r"(?:(?:(?:no+|nope)(?=\s*[,.:;!—–-]|\s+(?:wait|sorry|use|make|i|call|change|switch)\b)"
+    r"|sorry|wait(?! \d)|hm+|oops|actually|rather|correction|i meant?|i said"
     r"|my bad|(?:i )?changed my mind|change of plan|on second thought|scratch that"
     r"|make (?:it|that)|(?:change|bump|set|raise|lower|switch|move) (?:it|that|this) (?:back )?to"
     r"|(?:switch|change) (?:back )?to)\b[\s,.:;!—–-]*)+"
@@ -46,7 +47,7 @@ _ENDS = (
     r"[\s.!]*\Z"
 )
 _ZH_CORRECTS = (
-    r"(?:(?:不对|不是|不|错了|搞错了|算了|哦|应该是|应该|还是用?|改成|改为|改用|换成)"
+    r"(?:(?:不对|不是?(?=[，,。])|错了|搞错了|算了|哦|应该是|应该|还是用?|改成|改为|改用|换成)"
     r"[，,。！!\s]*)+(?:是|用)?\s*"
 )
 _ZH_ENDS = r"\s*(?:吧|才对|好了)?[\s。！!]*\Z"
@@ -57,6 +58,7 @@ _MENDS = re.compile(
     re.IGNORECASE,
 )
 _ONE_NUMBER = re.compile(_NUMBER, re.IGNORECASE)
+_STATUS = re.compile(r"[45]\d\d")  # "no, 404" tells what a server answered
 _TIME = re.compile(r"ms|s(?:ec\w*)?|m(?:in\w*)|h(?:ours?)?|days?|weeks?|毫秒|秒|分钟|小时|天")
 _PLAIN = re.compile(r"v?[\d.,:]+", re.IGNORECASE)
 _NAMED = re.compile(
@@ -131,7 +133,8 @@ def _with(choice: str, value: str, *, named: bool) -> str:
         if len(numbers) != 1:
             return ""
         old, bare = numbers[0], _PLAIN.match(numbers[0])
-        if bare is None or not _one_measure(old, value):
+        reply = _STATUS.fullmatch(value) is not None and _STATUS.fullmatch(old) is None
+        if bare is None or reply or not _one_measure(old, value):
             return ""
         return _exchanged(choice, bare[0] if _PLAIN.fullmatch(value) else old, value)
     return _exchanged(choice, kin_in(choice, value), value) if kin(value) is not None else ""

@@ -121,7 +121,7 @@ _AMENDS = re.compile(
     re.IGNORECASE,
 )
 _REFUSES = re.compile(
-    r"\b(?:no|not|nope|nah|never|none|nobody|nothing|neither|nor|cannot|cant|wont"
+    r"\b(?:no(?!-)|not|nope|nah|never|none|nobody|nothing|neither|nor|cannot|cant|wont"
     r"|(?:do|does|did|should|would|could|is|are|was)nt|\w+n['’]t|nevermind|wait|hold o(?:n|ff)"
     r"|fired)\b|[不别別勿没沒甭]|无[须需]|算了|才怪|个[鬼屁]",
     re.IGNORECASE,
@@ -129,7 +129,8 @@ _REFUSES = re.compile(
 # Words of a refusal that refuse nothing.
 _NO_REFUSAL = re.compile(
     r"\b(?:(?:no|not an?) (?:problem|issue|objections?|worries|concerns?|doubt)|why not|not bad"
-    r"|can['’]?t wait)\b|没(?:有)?(?:问题|意见|关系|事)|不错|为什么不|何不|不[过仅但管]",
+    r"|can['’]?t wait|(?:don['’]?t|do not|never) forget)\b"
+    r"|别忘|没(?:有)?(?:问题|意见|关系|事)|不错|为什么不|何不|不[过仅但管]",
     re.IGNORECASE,
 )
 _POINTS_AT_IT = re.compile(r"\b(?:it|that|this|them|those|these|so|anything)\b", re.IGNORECASE)

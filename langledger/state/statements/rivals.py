@@ -34,7 +34,6 @@ _FAMILIES = tuple(
         "flask django fastapi",
         "webpack vite rollup esbuild",
         "json yaml toml xml",
-        "debug info warning error",
     )
 )
 _WORDS = re.compile(r"[a-z][\w-]*|空格|制表符|驼峰|下划线")
@@ -42,7 +41,7 @@ _VALUE = (
     r"[`\"']?[A-Za-z0-9][\w.+#/@-]*[`\"']?(?: (?!(?:for|as|in|on|with|and|or)\b)[\w.+#/@-]+){0,2}?"
 )
 _CHOICE = re.compile(
-    r"\A(?:(?:let['’]?s|we(?:['’]ll| will)|just|please)\s+)*"
+    r"\A(?:(?:let['’]?s|we(?:['’]ll| will)|just|please|always)\s+)*"
     r"(?:use|go with|(?:go |revert )?back to|(?:switch|move|change) (?:back )?to|adopt|stick with"
     rf"|take|pick|choose)\s+(?:the )?(?P<value>{_VALUE})"
     r"(?:\s+(?:for|as) (?!(?:now|this|that|it|me)\b)(?P<purpose>[^,.;]{2,40}?))?"
@@ -52,6 +51,7 @@ _CHOICE = re.compile(
     r"(?P<for>[\u3400-\u9fff]{2,6}?)?(?:命名)?(?:吧|好了)?[\s。！!]*\Z",
     re.IGNORECASE,
 )
+_ADDS = re.compile(r"(?:an?|some|more|another|fewer|less)\b", re.IGNORECASE)
 _MANY = re.compile(r"\b(?:all|every|each|any)\b|s\Z", re.IGNORECASE)
 
 
@@ -102,5 +102,11 @@ def rivals(new: str, old: str, *, corrects: bool = False) -> bool:
     families = kin(a.value), kin(b.value)
     if None not in families:
         given = same_purpose or (corrects and not a.purpose)
-        return families[0] == families[1] and given
-    return bool(a.purpose) and same_purpose and not _MANY.search(a.purpose)
+        return families[0] == families[1] and given and _only_named(a) and _only_named(b)
+    vague = _MANY.search(a.purpose) or _ADDS.match(a.value) or _ADDS.match(b.value)
+    return bool(a.purpose) and same_purpose and not vague
+
+
+def _only_named(choice: Choice) -> bool:
+    """Whether a value is one name, with a number at most: "fewer requests" is no library."""
+    return sum(not word[:1].isdigit() for word in choice.value.split()) == 1

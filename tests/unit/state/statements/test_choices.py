@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+from langledger.state.fold import StateFold
 from langledger.state.records import Statement
 from tests.unit.state.folding import call, result, run
 from tests.unit.state.statements.choices import CHOICES, COMMIT, DATABASES, NO_CHOICES, REFACTOR
@@ -168,6 +169,7 @@ def test_a_chinese_no_is_no_consent(reply: str):
         "yes. and never touch the vendored copy",
         "yes, drop the legacy tables",
         "ok, without the views",
+        "yes, and don't forget the changelog",
     ],
 )
 def test_a_yes_is_one_whatever_else_is_ordered(reply: str):
@@ -213,6 +215,7 @@ MENDED = [
     ("use tabs", "use spaces", ""),
     ("use camelCase", "use snake_case", ""),
     ("use MySQL", "use Postgres", ""),
+    ("always use tabs", "use spaces", ""),
     ("use Redis for the cache", "use Memcached for the cache", ""),
     ("use the old client for the probe", "use the new one for the probe", ""),
 ]
@@ -242,6 +245,11 @@ def test_the_newer_value_takes_the_place_of_the_older(first: str, second: str, w
         ("use postgres for the queue", "no, thanks"),
         ("set the timeout to 60 seconds. set the port to 80", "no, 90"),
         ("set the port to 8080", "was it 9090?"),
+        ("set the port to 8080", "no, 404"),
+        ("use yarn", "no npm"),
+        ("用 yarn", "不用 npm"),
+        ("use httpx", "use fewer requests"),
+        ("use a queue for the import", "use a lock for the import"),
     ],
 )
 def test_what_may_hold_beside_it_replaces_nothing(first: str, second: str):
@@ -305,3 +313,11 @@ def test_what_was_agreed_to_may_be_taken_back(then: str, first: str, holds: list
 def test_what_is_given_up_holds_no_longer(first: str, then: str):
     state = run(HumanMessage(first), AIMessage("Done."), HumanMessage(then))
     assert [s.status for s in [*state.decisions, *state.conventions]][:1] == ["expired"]
+
+
+def test_a_decision_that_a_person_added_stands_beside_a_choice():
+    state = run(AIMessage(TOKENS), HumanMessage("a"), AIMessage("Done."))
+    state.decisions.insert(0, Statement(id="d-1", what="Keep the old API", origin="person"))
+    folding = StateFold(state)
+    folding.add(HumanMessage("no, B"), 3)
+    assert [s.status for s in folding.state.decisions] == ["active", "superseded", "active"]
