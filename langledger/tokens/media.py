@@ -10,7 +10,7 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, cast
 
 from langledger.tokens.images import Style, image_size, image_tokens
@@ -50,8 +50,11 @@ _NESTED = (
 )
 _DATA = ("base64", "data", "bytes", "file_data")
 _URL = ("url", "image_url", "video_url", "audio_url", "file_url", "file_uri", "fileUri")
+_NAME = ("filename", "file_name", "title", "name", "file_id", "fileId")
+_LONGEST_NAME = 120  # characters
 _MIME = ("mime_type", "media_type", "mimeType", "format")
 
+_ROUND = str.maketrans("[]", "()")
 _HEAD_BYTES = 256 * 1024  # camera files put thumbnails and colour profiles before the size
 _PAGE = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
 
@@ -81,6 +84,8 @@ class Media:
         size: Bytes of the file; None where only a reference is given.
         pixels: Width and height of an image, where its header could be read.
         text: The content of a text file, which providers send as text.
+        name: What the file is called, or its address without the query, in one line; None where
+            the block tells neither.
     """
 
     kind: Kind
@@ -89,11 +94,12 @@ class Media:
     size: int | None = None
     pixels: tuple[int, int] | None = None
     text: str | None = None
+    name: str | None = None
 
     @property
     def placeholder(self) -> str:
-        """What stands for it in a text, such as ``[image image/png 800x600 12 kB]``."""
-        parts = [self.kind, self.mime_type]
+        """What stands for it in a text, such as ``[image plan.png image/png 800x600 12 kB]``."""
+        parts = [self.kind, self.name, self.mime_type]
         if self.pixels:
             parts.append(f"{self.pixels[0]}x{self.pixels[1]}")
         if self.size is not None:
@@ -117,14 +123,28 @@ def read_media(block: Block) -> Media | None:
     if kind is None:
         return None
     parts = _flatten(block)
+    return replace(_read(kind, _style(block), parts), name=_named(parts))
+
+
+def _read(kind: Kind, style: Style, parts: Block) -> Media:
     data, mime_type = _data(parts)
     kind = _kind_by_mime(mime_type) or kind
-    style = _style(block)
     if data is None and isinstance(parts.get("text"), str):
         return Media(kind=kind, tokens=0, mime_type=mime_type, text=parts["text"])
     if data is None:
         return Media(kind=kind, tokens=_referenced(kind, style, parts), mime_type=mime_type)
     return _measure(kind, style, parts, data, mime_type)
+
+
+def _named(parts: Block) -> str | None:
+    """Return a name that may stand in a line and within brackets; a query may hold a key."""
+    name, address = _first(parts, _NAME), _first(parts, _URL)
+    if not isinstance(name, str) and isinstance(address, str) and not address.startswith("data:"):
+        name = re.split(r"[?#]", address, maxsplit=1)[0]
+    if not isinstance(name, str):
+        return None
+    line = "".join(c if c.isprintable() else " " for c in name[: 2 * _LONGEST_NAME])
+    return " ".join(line.translate(_ROUND).split())[:_LONGEST_NAME] or None
 
 
 def read_payload(value: str) -> Media | None:

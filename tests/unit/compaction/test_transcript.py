@@ -81,7 +81,7 @@ def test_results_of_servers_are_read():
         {"type": "image", "url": "https://example.org/a.png"},
     ]
     block = {"type": "tool_result", "tool_use_id": "1", "content": inner}
-    assert readable_text(HumanMessage([block])) == "found it\n[image]"
+    assert readable_text(HumanMessage([block])) == "found it\n[image https://example.org/a.png]"
 
 
 @pytest.mark.parametrize(
