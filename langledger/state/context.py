@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,12 +23,15 @@ MAX_TOKENS = 2000
 """Tokens of the file that are pinned; what is longer is cut at a line, or within the first one."""
 
 _LARGEST = 200_000  # bytes read
-_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$")
+_HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_RULED = re.compile(r"^\s*\|?(?:\s*:?-+:?\s*\|?)+\s*$")  # what stands below the head of a table
 _OF_TERMS = re.compile(
     r"defin|glossar|terms|terminolog|vocabular|术语|定义|词汇|名词", re.IGNORECASE
 )
 _TERM = re.compile(
-    r"^\s*(?:[-*+]\s+)?(?:\*\*|`|\")?([^:*`\"：|]{1,60})(?:\*\*|`|\")?\s*(?:[:—–-]\s+?|：\s*)(\S.*)$"
+    r"^\s*(?:[-*+]\s+)?(?:\*\*|`|\")?([^:*`\"：|]{1,60})(?:\*\*|`|\")?\s*(?:[:—–-]\s+?"
+    r"|：\s*)(\S.*)$"
 )
 _ROW = re.compile(r"^\|\s*([^|]{1,60}?)\s*\|\s*([^|]+?)\s*\|")
 
@@ -100,12 +104,23 @@ def _core(text: str, path: Path) -> Core:
 
 def _definitions(text: str) -> list[Statement]:
     found: list[Statement] = []
-    within = False
-    for line in text.splitlines():
-        if heading := _HEADING.match(line):
-            within = _OF_TERMS.search(heading[1]) is not None
-        elif within and (term := _TERM.match(line) or _ROW.match(line)):
+    for line in _of_terms(text):
+        term = _TERM.match(line) or _ROW.match(line)
+        if term and set(term[1]) - set("-: "):
             what = one_line(f"{term[1].strip()}: {term[2].strip()}", 280)
-            if set(term[1]) - set("-: "):
-                found.append(Statement(id=f"file-{len(found) + 1}", what=what, origin="file"))
+            found.append(Statement(id=f"file-{len(found) + 1}", what=what, origin="file"))
     return found
+
+
+def _of_terms(text: str) -> Iterator[str]:
+    """Yield the lines of the sections about terms and of those below; no code, no table's head."""
+    depth, fenced, lines = 0, False, text.splitlines()
+    for line, below in zip(lines, [*lines[1:], ""], strict=False):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and (heading := _HEADING.match(line)):
+            level = len(heading[1])
+            inner = bool(depth) and level > depth
+            depth = depth if inner else level * (_OF_TERMS.search(heading[2]) is not None)
+        elif depth and not fenced and not ("|" in line and _RULED.match(below)):
+            yield line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from langledger.state.statements.grammar import Grammar, Rule
+from langledger.state.statements.traditional import SIMPLIFIED
 
 __all__ = ["CHINESE"]
 
@@ -50,10 +51,18 @@ _CONVENTIONS = (
     ),
     Rule(
         "convention",
+        r"(?:[你您](?=(?:今后|以后)[，,]?(?:都|请|不要|[别別]|不再|一律|必须|要(?![是求])|先|只)))?"
         r"(?:今后|以后|从现在(?:开始|起)|往后|接下来|从今天起)[，,]?(?!我(?:可以|想|会|要|能|也"
         r"|就))"
         r"[^，。]{0,14}(?:都|请|不要|[别別]|不再|一律|必须|要|用|先|只|统一|始终).{2,}",
         0.9,
+    ),
+    Rule(
+        "convention",
+        r"[你您]?(?:今后|以后)(?:请|的)?(?:回答|回复|解释|说明|输出|代码|注释|提交信息)(?:尽量|都"
+        r"|要|得)?"
+        r"[^，。]{1,8}(?:一点儿?|一些|些)[。！]?\Z",
+        0.85,
     ),
     Rule(
         "convention",
@@ -213,7 +222,7 @@ _QUESTIONS = (
 _DEFINITIONS = (
     Rule(
         "definition",
-        r"(?!这|那|它|也就|什么|我|你|他|如果|所以|就)(?:这里的|文中的|我说的"
+        r"(?!这|那|它|也就|什么|我(?!们?说的)|你|他|如果|所以|就)(?:这里的|文中的|我们?说的"
         r"|所谓的?)?[“\"「`']?[^，。：,:]{1,14}[”\"」`']?(?:是指|指的是|的意思是|定义为"
         r"|即指)\s*\S.{3,}",
         0.9,
@@ -226,7 +235,8 @@ _DEFINITIONS = (
 )
 _REVOKED = (
     (
-        r"(?:忽略|取消|撤销|忘掉|收回)(?:掉)?(?:这|那|上一|刚才那)(?:条|个)?(?P<newest>规则|限制"
+        r"(?:忽略|取消|撤销|忘掉|收回)(?:掉)?(?:这|那|上一|刚才那|刚[才刚]的)(?:条"
+        r"|个)?(?P<newest>规则|限制"
         r"|要求"
         r"|约定|决定)(?:了|吧)?[。！]?\Z"
     ),
@@ -246,6 +256,7 @@ _REVOKED = (
 )
 
 CHINESE = Grammar(
+    spelling=SIMPLIFIED,
     rules=(*_DEFINITIONS, *_QUESTIONS, *_DECISIONS, *_CONVENTIONS),
     bare=_BARE,
     corrections=_CORRECTIONS,
@@ -283,6 +294,7 @@ CHINESE = Grammar(
     passing=r"(?:你的|这个|这次的?|本次的?)(?:修复|修改|改动|补丁)|(?:它们?|这些|那些)也",
     instead=r"(?:代替|而不是|而非|不要用|[别別]用|取代)\s*(?P<old>[^，。；]{1,30})",
     changing=r"\A(?:还是用|改用|换成|改成用|换回|改回|切换到|切到)",
+    announced=r"(?:未决|遗留|悬而未决的?|开放|待定)(?:的)?问题[：:]\s*\S.{3,}",
     clause=(
         r"[，,；;]\s*(?:但|但是|而且|并且|同时|也|请|并)*(?=不要|[别別]|不得|禁止|务必|必须"
         r"|一律|请勿|切勿)"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 
 from langledger.state.statements.chinese import CHINESE
+from langledger.state.statements.traditional import SIMPLIFIED
 
 __all__ = ["clauses"]
 
-_COMMA = re.compile(r"[，；;](?=\s*\S)")
+_COMMA = re.compile(r"[，；;](?=\s*\S)|,(?=\s*[\u3400-\u9fff])")
 _ORDER = re.compile(
-    r"\s*(?:但是?|而且|并且|同时|也|并|请|千万)*(?:不要(?!用)|[别別](?!用|的|人|处)|勿|请勿|切勿|不得|不许"
-    r"|不准|禁止|严禁|务必|必须)"
+    r"\s*(?:(?:顺便|另外|还有|记得)?(?:以后|今后)+(?=[别別不])[^，。]|"
+    r"(?:但是?|而且|并且|同时|也|并|请|千万)*(?:不要(?!用)|[别別](?!用|的|人|处)|勿|请勿|切勿|不得"
+    r"|不许"
+    r"|不准|禁止|严禁|务必|必须))"
 )
 # What an order goes on with, or depends on.
 _REASON = re.compile(
@@ -31,17 +34,21 @@ def clauses(sentence: str) -> list[str]:
     depends on the clause before it stay whole.
     """
     parts = _COMMA.split(sentence)
-    if not parts[1:] or _ORDER.match(parts[0]) or CHINESE.doubtful(sentence):
+    if not parts[1:] or _orders(parts[0]) or CHINESE.doubtful(sentence):
         return [sentence]
     found: list[list[str]] = [[]]
     ordered = False
     for before, part in zip(["", *parts], parts, strict=False):
-        if _ORDER.match(part) and before and not _CONDITION.search(before):
+        if _orders(part) and before and not _CONDITION.search(before.translate(SIMPLIFIED)):
             found.append([part])
             ordered = True
-        elif ordered and not _REASON.match(part):
+        elif ordered and not _REASON.match(part.translate(SIMPLIFIED)):
             found.append([part])
             ordered = False
         else:
             found[-1].append(part)
     return ["，".join(group).strip() for group in found if group]
+
+
+def _orders(part: str) -> bool:
+    return _ORDER.match(part.translate(SIMPLIFIED)) is not None

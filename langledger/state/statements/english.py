@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from langledger.state.statements.english_choices import BARE, CORRECTIONS, DECISIONS
+from langledger.state.statements.english_revoked import ALLOWED, REVOKED
 from langledger.state.statements.grammar import Grammar, Rule
 
 __all__ = ["ENGLISH"]
@@ -38,6 +39,10 @@ _NO_THINGS = (
 _SUBJECT = (
     r"(?:you|all|every|each|any|new|your|our|the|code|tests?|commits?|files?|names?|functions?"
     r"|classes|comments?|messages?|docs?|documentation|branches|variables?|errors?|prs?|we)"
+)
+_LANGUAGE = (
+    r"(?:english|german|french|spanish|italian|portuguese|russian|chinese|japanese|korean|mandarin"
+    r"|dutch|polish|turkish|arabic|hindi)"
 )
 
 _CONVENTIONS = (
@@ -82,9 +87,8 @@ _CONVENTIONS = (
     ),
     Rule(
         "convention",
-        r"(?:answer|reply|respond|speak|talk)(?: to me)?(?: back)? (?:only )?in (?:english|german"
-        r"|french|spanish|italian|portuguese|russian|chinese|japanese|korean|mandarin|dutch|polish"
-        r"|turkish|arabic|hindi)(?: please| only| again| now)*[.!]?\Z",
+        r"(?:answer|reply|respond|speak|talk)(?: to me)?(?: back)? (?:only )?in"
+        rf" {_LANGUAGE}(?: please| only| again| now)*[.!]?\Z",
         0.85,
     ),
     Rule(
@@ -119,6 +123,23 @@ _CONVENTIONS = (
         rf"{_SUBJECT}\b[^,.:]{{0,50}}\b(?:must|should) (?:always|never|not|only|stay|remain"
         r"|be (?:kept|written|named|prefixed|in (?:english|chinese|snake|camel|kebab)))\b",
         0.8,
+    ),
+    Rule(
+        "convention",
+        r"(?!(?:it|this|that|these|those|they|he|she|i|there|if"
+        r"|when)\b)[`\w./-]+(?: [`\w./-]+){0,3}"
+        r" (?:must|may|shall) (?:not|never) be (?:used|touched|changed|edited|modified|removed"
+        r"|deleted"
+        r"|renamed|committed|pushed|merged|logged|printed|stored|imported|installed|called|exposed"
+        r"|skipped|reformatted|published)\b",
+        0.85,
+    ),
+    Rule(
+        "convention",
+        rf"(?:all )?(?:commit messages?|comments?|docs|documentation|answers?|replies|code"
+        rf"|messages?|names?|(?:variable|function|class|branch) names?) (?:always |only )?"
+        rf"in {_LANGUAGE}(?: please| only)*[.!]?\Z",
+        0.85,
     ),
     Rule(
         "convention",
@@ -222,6 +243,14 @@ _QUESTIONS = (
 )
 
 _DEFINITIONS = (
+    Rule(
+        "definition",
+        r"(?:when|if|whenever) (?:i|we) (?:say|write|talk about"
+        r"|speak of) [\"'`“]?[\w /.-]{1,40}[\"'`”]?,?"
+        r" (?:i|we) (?:always )?mean (?!(?:it|that|this)\b)\S.{2,}",
+        0.9,
+    ),
+    Rule("definition", r"[\"“][^\"“”]{1,40}[\"”] = [\w\"'`“][^=]*\s[^=]{2,}", 0.85),
     Rule("definition", r"by [\"'`“]?[\w /.-]{1,40}[\"'`”]?,? (?:i|we) mean\s+\S.{3,}", 0.9),
     Rule(
         "definition",
@@ -238,59 +267,12 @@ _DEFINITIONS = (
     ),
 )
 
-_REVOKED = (
-    (
-        r"(?:forget|ignore|drop|disregard|cancel|lift|revoke)(?: about)? (?:that|this|the last)"
-        r"(?: last)? (?P<newest>rule|restriction|order|instruction|convention|decision|ban)"
-        r"(?: now| again| please)?[.!]?\Z"
-    ),
-    (
-        r"(?:forget|ignore|drop|disregard|cancel|lift|revoke) (?:the|my|our|that) (?:rule"
-        r"|restriction|ban|instruction) (?:about|on|against|for) (?P<what>.{3,120}?)[.!]?\Z"
-    ),
-    (
-        r"(?:there(?:'s| is) )?no (?:longer (?:any )?)?need to (?P<what>.{3,120}?)"
-        r"(?: any ?more| any longer| now)?[.!]?\Z"
-    ),
-    (
-        r"(?:scrap|ditch|abandon|drop) (?!(?:the|that|this|these|it|them|everything)\b)"
-        r"(?P<what>[\w.+#-]{2,30}(?: v?\d[\w.]*)?)(?: support)?[.!]?\Z"
-    ),
-    (
-        r"(?:you|we) (?:can|may|could|are (?:now )?(?:free|allowed) to)(?: now"
-        r"| again)* (?P<what>.{3,120}?)(?: again| now| after all)[.!]?\Z"
-    ),
-    (
-        r"(?:forget|ignore|drop|scrap|disregard|cancel|lift|undo"
-        r"|revoke)(?: about)? (?:the |my |our |that |what i said about )+(?P<what>.{3,120}?)"
-        r"(?: (?:rule|restriction|requirement|constraint|convention|decision|idea|limit|ban))?"
-        r"(?: (?:now"
-        r"|again|i (?:gave|mentioned|set).*|from (?:before|earlier)))?"
-        r"(?:[,;] (?:it(?:['’]?s| is)|that['’]?s) (?:fine|ok(?:ay)?|allowed|good)\b.*)?[.!]?\Z"
-    ),
-    (
-        r"(?:you|we) (?:no longer (?:need|have) to|don'?t (?:need"
-        r"|have) to) (?P<what>.{3,120}?)(?: any ?more| any longer| now)?[.!]?\Z"
-    ),
-    (
-        r"(?P<what>.{3,80}?) (?:is|are) (?:now )?(?:allowed|fine|ok|okay|permitted"
-        r"|possible)(?: again| now| after all)[.!]?\Z"
-    ),
-    (
-        r"(?P<what>[^\W_].{2,80}?)(?<!\bthis)(?<!\bthat)(?<!\bit)"
-        r" (?:no longer applies|is no longer (?:needed|valid"
-        r"|required)|is off the table|doesn'?t apply any ?more)[.!]?\Z"
-    ),
-)
-
-_ALLOWED = (r"(?:you|we) (?:can|may|are (?:now )?(?:free|allowed) to) (?P<what>.{3,120}?)[.!]?\Z",)
-
 ENGLISH = Grammar(
     rules=(*_DEFINITIONS, *_QUESTIONS, *DECISIONS, *_CONVENTIONS),
     corrections=CORRECTIONS,
     bare=BARE,
-    revocations=_REVOKED,
-    permissions=_ALLOWED,
+    revocations=REVOKED,
+    permissions=ALLOWED,
     forbidding=r"(?:please )?(?:do not|don'?t|never|avoid|stop)(?: ever)? ",
     after_ban=r"(?: any ?more| any longer| again| please)*[.!\s]*\Z",
     anew=r" (?:again|now)[.!]*\Z",
@@ -321,7 +303,7 @@ ENGLISH = Grammar(
     refused=(
         r"\b(?:when|if|and|or|to|the|of|with|for|that)\s*\Z|\A[^()]*\)"
         r"|[\[<{][^\]>}]*[\]>}]\W*\Z|:\s*\Z|\?[\"')\s]*\Z|\A(?:what|why|how|who"
-        r"|when(?! you \w+| \w+ing)"
+        r"|when(?! you \w+| \w+ing| (?:i|we) (?:say|write|talk|speak)\b)"
         r"|where|which|whose|is|are|was|were|does|did|has|can|could"
         r"|would|will|should|shall|may|might|am|do (?:you|we|i|they)|if (?:we|you|i"
         r"|they) (?:ever |were |had "
@@ -370,6 +352,11 @@ ENGLISH = Grammar(
         r"\A(?:let'?s )?(?:(?:go|revert|change) back to|(?:switch|move) (?:back )?to|back to)\b"
         r"|\A(?:set|change|switch|put|turn) [^,.;]{1,40} back to\b"
         r"|\Ause [\w.+#-]+ instead[.!\s]*\Z"
+    ),
+    announced=(
+        r"(?:open questions?|question for later|still open|tbd|to be (?:decided|clarified"
+        r"|discussed))"
+        r"\s*[:—–-]\s*\S.{3,}"
     ),
     clause=(
         r"(?:[,;]|\s+(?:and|but)|\s+[—–-])\s+(?:and |but |please |also )*(?=(?:don'?t"

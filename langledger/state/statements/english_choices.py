@@ -37,6 +37,11 @@ _NOT_KEPT = (
     r"(?:going|up|me|us|you|an|calm|track|quiet|on|off|away|out|everything|things?|everyone|talking"
     r"|\w+ing|at|looking|in|it|this|that|these|those|them|your|my|doing|to|as|trying|notes?|pace)"
 )
+_SETTING = (
+    r"(?:timeouts?|ttls?|limits?|ports?|sizes?|intervals?|delays?|retries|lengths?|widths?"
+    r"|thresholds?"
+    r"|levels?|versions?|windows?|budgets?|quotas?|caps?|rates?|periods?|workers|threads|replicas)"
+)
 _CODE = r"[`\"']?[\w-]*(?:[._/][\w-]|(?-i:[A-Z]{2}))[\w./-]*[`\"']?"
 _ORDINAL = (
     r"(?:the (?:first|second|third|fourth|last|former|latter|other)|(?:option|approach|variant"
@@ -74,6 +79,36 @@ BARE = (
         r"(?:the |our |all |every )?(?!(?:you|it|this|that|he|she|they|we|i|there|people)\b)"
         rf"{_NAMED} must (?:be|stay|remain)(?: (?:at|set to|most|least|under|below|above|exactly))*"
         rf" {_NUMBER}{_END}",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        rf"(?:the |our |all |every |each )?(?:[\w-]+ ){{0,3}}{_SETTING} (?:should|shall|has to"
+        rf"|needs to)"
+        r" (?:be|stay|remain)(?: (?:at|set to|most|least|under|below|above|exactly))*"
+        r"(?!.*\b(?:but|is|was|are|shows?|says|got|get|returns?|never|always|do not|don'?t)\b)"
+        rf" {_NUMBER}{_END}",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        r"(?:max(?:imum|imal)?|min(?:imum|imal)?)"
+        rf" (?:{_NUMBER}(?: [\w-]+){{0,2}}|(?:[\w-]+ ){{1,3}}(?:is |= ?|: ?|of )?{_NUMBER}){_END}",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        r"(?:let'?s )?switch (?:over )?to (?!(?:the|it|that|this|an?|your|my|main|master|dev\w*"
+        r"|staging"
+        r"|production|prod|root|branch|another|something|plan|auto|manual|basics|sleep|work|normal"
+        rf"|{_NO_NAME})\b)[a-z][\w.+#-]{{2,}}{_END}",
+        0.75,
+    ),
+    Rule(
+        "decision",
+        r"(?!(?:it|this|that|so|more|other|i|we|you|something|anything)\b)[\w.+#-]+(?: [\w.+#-]+)?"
+        r" (?:rather than|instead of) (?!(?:it|this|that|the|\w+ing)\b)[\w.+#-]+(?: [\w.+#-]+)?"
+        r"(?: please)?[.!]*\Z",
         0.75,
     ),
     Rule("decision", rf"use (?!{_NO_NAME}\b){_NAMED}{_WHERE}{_END}", 0.75),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from langledger.state.base import StatementKind
 from langledger.state.statements.proposal import Closing, Noted, Said
 from langledger.state.statements.reasons import after_reason, parted
 from langledger.state.statements.temporary import only_once
+from langledger.state.statements.traditional import respelled
 
 __all__ = ["Grammar", "Rule"]
 
@@ -52,8 +53,10 @@ class Grammar:
             the sentence before it: no convention.
         instead: With one group that matches: what is replaced.
         changing: What tells a choice that takes the place of the one before, whatever its name.
+        announced: An open question that is called one, and may end as a question does.
         clause: What stands before an order within a sentence.
         unfit: Sentences too short to say anything.
+        spelling: By code point, how a character is spelled in the patterns.
     """
 
     rules: tuple[Rule, ...]
@@ -70,14 +73,28 @@ class Grammar:
     passing: str
     instead: str
     changing: str
+    announced: str
     clause: str
     unfit: str
+    spelling: Mapping[int, str] = field(default_factory=dict[int, str])
     _compiled: dict[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
 
     def read(self, sentence: str, *, source: int, index: int) -> Said | None:
         """Return what a sentence says that is to be noted; None for most."""
+        plain = sentence.translate(self.spelling)
+        said = self._read(plain, source=source, index=index)
+        if plain == sentence or not isinstance(said, Noted):
+            return said
+        parts = {"what": said.what, "why": said.why, "instead_of": said.instead_of}
+        spelled = {name: respelled(part, plain, sentence) for name, part in parts.items()}
+        return said.model_copy(update=spelled)
+
+    def _read(self, sentence: str, *, source: int, index: int) -> Said | None:
         corrects = self._pattern(self.correcting).match(sentence)
         rest = self._bare(sentence[corrects.end() :] if corrects else sentence)
+        if self._pattern(self.announced).match(rest):  # it may well ask
+            open_one = Rule("question", self.announced, 0.9)
+            return self._noted(open_one, rest, corrects=False, at=(source, index))
         if self._pattern(self.refused).search(rest):
             return None
         short = self._pattern(self.unfit).match(rest) is not None
@@ -151,6 +168,7 @@ class Grammar:
         return _plain(anew.sub("", bare)), anew.search(bare) is not None
 
     def _bare(self, sentence: str) -> str:
+        sentence = sentence.translate(self.spelling)
         lead = self._pattern(rf"\A{self.lead}")
         for _ in range(_MOST_LEADS):
             found = lead.match(sentence)

@@ -44,7 +44,9 @@ _LOG = re.compile(
     r"|fail(?:ed)?[: ]|pass(?:ed)?[: ]|exit code)",
     re.IGNORECASE,
 )
-BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6}|[（(]?[一二三四五六七八九十]+[、）)])\s*")
+BULLET = re.compile(
+    r"^\s*(?:[-*+•]|\d{1,2}[.)](?!\d)|#{1,6}|[（(]?[一二三四五六七八九十]+[、）)])\s*"
+)
 """What a point of a list, or a heading, begins with."""
 
 _END = re.compile(
@@ -72,6 +74,8 @@ _SHOWN = re.compile(
     r"[ \t]+\S.*$",
     re.IGNORECASE | re.MULTILINE,
 )
+# The points of a list on one line: "1) use ruff 2) dont touch vendor/".
+_NUMBER = re.compile(r"(?:(?<=\s)|(?<=[:：,;，；])|^)[（(]?([1-9])[)）]\s*(?=\S)", re.MULTILINE)
 _WRAPPED_FROM = 40  # characters of a line that an editor may have broken
 _CONTINUES = re.compile(r"\s*[a-z(\"'`“]")
 _OPEN_END = re.compile(r"[^.!?:;…。！？：；]\s*\Z")
@@ -136,7 +140,7 @@ def _lines(prose: str) -> list[str]:
     """Return the lines of prose, those that were broken in the middle of a sentence joined."""
     found: list[str] = []
     joins = False
-    for line in prose.split("\n"):
+    for line in (part for whole in prose.split("\n") for part in _points(whole)):
         if not line.strip() or not is_prose(line):
             joins = False
             continue
@@ -146,6 +150,16 @@ def _lines(prose: str) -> list[str]:
             found.append(line)
         joins = len(line) >= _WRAPPED_FROM and _OPEN_END.search(line) is not None
     return found
+
+
+def _points(line: str) -> list[str]:
+    """Return the points of a list that stands on one line; a line that has none as it is."""
+    marks = [*_NUMBER.finditer(line)]
+    if len(marks) < 2 or [int(mark[1]) for mark in marks] != [*range(1, len(marks) + 1)]:
+        return [line]
+    ends = [*(mark.start() for mark in marks[1:]), len(line)]
+    told = [line[mark.end() : end].rstrip(" ,;，；") for mark, end in zip(marks, ends, strict=True)]
+    return [line[: marks[0].start()], *told]
 
 
 def _split(line: str) -> list[str]:

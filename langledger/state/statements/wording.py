@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from langledger.state.statements.traditional import SIMPLIFIED
+
 __all__ = ["Features", "features", "stem"]
 
 _WORD = re.compile(r"[^\W\d_][\w./:@'-]*|\d[\w.,:%-]*")
@@ -18,7 +20,8 @@ _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
 _NEGATIVE = re.compile(
     r"\b(?:not|never|no|none|avoid|without|stop|cannot|forbid(?:den)?|drop|remove[ds]?"
     r"|isn't|aren't|(?:do|does|did|must|should|wo|ca|could|would|may|need)n'?t)\b"
-    r"|不要|不得|不许|不准|不能|不用|不再|不使用|禁止|严禁|请勿|切勿|千万别|避免|[别別](?!人|的|名)|勿",
+    r"|不要|不得|不许|不准|不能|不用|不再|不使用|禁止|严禁|请勿|切勿|千万别|避免|[别別](?!人|的"
+    r"|名)|勿",
     re.IGNORECASE,
 )
 _COMMON = frozenset(
@@ -181,7 +184,8 @@ _COMMON = frozenset(
 _CJK_COMMON = re.compile(
     r"不要|不得|不许|不准|不能|不用|不再|禁止|严禁|请勿|切勿|千万|避免|务必|必须"
     r"|一定|始终|总是|一律"
-    r"|代替|而不是|而非|取代|统一|优先|使用|采用|决定|我们|因为|所以|以后|今后|现在|开始|可以|应该|需要|改成|改用|换成"
+    r"|代替|而不是|而非|取代|统一|优先|使用|采用|决定|我们|因为|所以|以后|今后|现在|开始|可以|应该"
+    r"|需要|改成|改用|换成"
     r"|[的了着吗呢吧啊请別别勿用要我你他它在和与把将]"
 )
 _ALIKE = {
@@ -226,6 +230,8 @@ class Features:
 def features(text: str) -> Features:
     """Return the words and numbers of a statement, and whether it forbids."""
     lowered = text.lower().replace("’", "'")
+    if not lowered.isascii():
+        lowered = lowered.translate(SIMPLIFIED)
     lowered = _AFTER_ALL.sub("", lowered)
     found = [word.strip("./:'-") for word in _WORD.findall(_CJK.sub(" ", lowered))]
     numbers = frozenset(word for word in found if word[:1].isdigit())

@@ -79,3 +79,14 @@ def test_what_is_no_regular_file_is_not_opened(
     os.mkfifo(context.path)
     assert context.read().text == ""
     assert "no regular file" in caplog.text
+
+
+def test_code_and_the_head_of_a_table_define_nothing_and_a_section_below_goes_on(tmp_path: Path):
+    file = tmp_path / "project_context.md"
+    file.write_text(
+        "## Definitions\n- tenant: a company\n```\n- not: a term\n```\n"
+        "| term | meaning |\n|---|:--|\n| run | one call |\n"
+        "### Money\n- rappen: a cent\n## Layout\n- src: the code\n"
+    )
+    told = [term.what for term in ProjectContext(file).read().definitions]
+    assert told == ["tenant: a company", "run: one call", "rappen: a cent"]

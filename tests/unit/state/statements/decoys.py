@@ -152,6 +152,15 @@ USER = [
     "每次都要等很久",
     "不对，应该是缓存的问题",
     "不是，是你改坏的",
+    "at least 3 tests fail",
+    "the docs are in english",
+    "the port should be 8080 but nothing listens",
+    "switch to main and pull",
+    "when i say stop i mean it",
+    "you could use a queue there",
+    "你以后会用到的",
+    "這個介面不能用了",
+    "我覺得可能要換成 MySQL",
 ]
 
 AGENT = [

@@ -71,6 +71,24 @@ SAID = [
     ("每次都要跑测试", "conventions", None, ""),
     ("测试必须在5分钟内跑完", "conventions", None, ""),
     ("不对，应该用 Redis", "conventions", None, ""),
+    ("the timeout should be 30s everywhere", "decisions", None, ""),
+    ("max line length is 100", "decisions", "max line length is 100", ""),
+    ("max 3 retries", "decisions", "max 3 retries", ""),
+    ("switch to yarn", "decisions", "switch to yarn", ""),
+    ("tabs rather than spaces", "decisions", "tabs rather than spaces", ""),
+    ("npm must not be used.", "conventions", "npm must not be used.", ""),
+    ("commit messages in english", "conventions", None, ""),
+    ("when i say prod i mean the eu cluster", "definitions", None, ""),
+    ('btw "the worker" = the celery process on host b', "definitions", None, ""),
+    ("open question: do we support windows?", "open_questions", None, ""),
+    ("未决问题：要不要支持 Windows？", "open_questions", None, ""),
+    ("我们说的“条目”是指账本里的一行", "definitions", None, ""),
+    ("麻烦你以后回答简短一点", "conventions", "你以后回答简短一点", ""),
+    ("数据库就用 Postgres 吧，反正已经在跑了", "decisions", None, ""),
+    ("請勿修改 config.py", "conventions", "勿修改 config.py", ""),
+    ("決定採用 Postgres，因為已經在用", "decisions", "決定採用 Postgres", "已經在用"),
+    ("以後提交訊息一律用英文", "conventions", "以後提交訊息一律用英文", ""),
+    ("修好登錄，請別修改 billing.py", "conventions", "別修改 billing.py", ""),
 ]
 
 
@@ -143,34 +161,28 @@ def test_a_question_is_closed_only_by_what_answers_it(reply: str, status: str):
         assert state.decisions == []
 
 
-YES_OR_NO = "Should the exporter keep the old column names?"
-REGION = "Which region should the bucket be in?"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "few things: 1) use ruff not flake8 2) dont touch vendor/ 3) commit messages in english",
+        "(1) use ruff not flake8, (2) dont touch vendor/, (3) commit messages in english",
+    ],
+)
+def test_the_points_of_a_list_on_one_line_are_told_apart(text: str):
+    noted = [c.what for c in run(HumanMessage(text)).conventions]
+    assert noted == ["use ruff not flake8", "dont touch vendor/", "commit messages in english"]
 
 
 @pytest.mark.parametrize(
-    ("question", "reply", "what"),
+    ("order", "back"),
     [
-        (YES_OR_NO, "yes", f"{YES_OR_NO} — yes"),
-        (YES_OR_NO, "no", f"{YES_OR_NO} — no"),
-        (YES_OR_NO, "only in v1", f"{YES_OR_NO} — only in v1"),
-        (YES_OR_NO, "yes but in lower case", f"{YES_OR_NO} — yes but in lower case"),
-        (REGION, "eu-west-1", f"{REGION} — eu-west-1"),
-        ("Do you want tabs or spaces?", "spaces", "Do you want tabs or spaces? — spaces"),
-        ("导出要不要包含已删除的用户？", "不要", "导出要不要包含已删除的用户？ — 不要"),
-        (YES_OR_NO, "great question", None),
-        (YES_OR_NO, "my boss says yes", None),
-        (YES_OR_NO, "yes but wait", None),
-        (REGION, "good question", None),
-        (REGION, "dont know yet, go on with the rest", None),
-        ("导出要不要包含已删除的用户？", "好问题", None),
+        ("never use npm", "取消刚才的规则"),
+        ("請別推送到 main", "可以推送到 main 了"),
     ],
 )
-def test_yes_no_or_a_choice_answers_and_a_remark_leaves_the_question_open(
-    question: str, reply: str, what: str | None
-):
-    state = run(HumanMessage("Go on."), AIMessage(question), HumanMessage(reply))
-    assert [d.what for d in state.decisions] == [what] * (what is not None)
-    assert [q.status for q in state.open_questions] == ["expired" if what else "active"]
+def test_an_order_is_taken_back_in_chinese(order: str, back: str):
+    state = run(HumanMessage(order), AIMessage("ok"), HumanMessage(back))
+    assert [c.status for c in state.conventions] == ["expired"]
 
 
 @pytest.mark.parametrize(
