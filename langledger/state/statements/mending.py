@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from langledger.state.records import Statement
 from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.likeness import names_one
+from langledger.state.statements.offers import AGREED, OPTION
 from langledger.state.statements.patterns import said_apart
 from langledger.state.statements.proposal import Noted, Said
 from langledger.state.statements.prose import own_words
@@ -32,7 +33,7 @@ _NUMBER = rf"(?<![A-Za-z0-9_.-])v?\d[\d.,:]*(?<![.,:])(?:\s?(?:{_UNIT}))?"
 _NAME = r"[~./]?[A-Za-z][\w./+#@-]*\w|空格|制表符|驼峰|下划线"
 _CORRECTS = (
     r"(?:(?:(?:no+|nope)(?=\s*[,.:;!—–-]|\s+(?:wait|sorry|use|make|i|call|change|switch)\b)"
-    r"|sorry|wait(?! \d)|hm+|oops|actually|rather|correction|i meant?|i said"
+    r"|oh|sorry|wait(?! \d)|hm+|oops|actually|rather|correction|i meant?|i said"
     r"|my bad|(?:i )?changed my mind|change of plan|on second thought|scratch that"
     r"|make (?:it|that)|(?:change|bump|set|raise|lower|switch|move) (?:it|that|this) (?:back )?to"
     r"|(?:switch|change) (?:back )?to)\b[\s,.:;!—–-]*)+"
@@ -47,13 +48,14 @@ _ENDS = (
     r"[\s.!]*\Z"
 )
 _ZH_CORRECTS = (
-    r"(?:(?:不对|不是?(?=[，,。])|错了|搞错了|算了|哦|应该是|应该|还是用?|改成|改为|改用|换成)"
+    r"(?:(?:等等|等一下|不对|不是?(?=[，,。])|错了|搞错了|算了|哦|应该是|应该|还是用?|改成|改为|改用|换成)"
     r"[，,。！!\s]*)+(?:是|用)?\s*"
 )
 _ZH_ENDS = r"\s*(?:吧|才对|好了)?[\s。！!]*\Z"
 _MENDS = re.compile(
     rf"{_CORRECTS}(?P<value>{_NUMBER}|{_NAME}){_ENDS}|{_RENAMES}(?P<name>{_NAME}){_ENDS}"
     rf"|{_ZH_CORRECTS}(?P<zh>{_NUMBER}|{_NAME}){_ZH_ENDS}|(?:不[，,]\s*)?改?叫\s*(?P<called>{_NAME}){_ZH_ENDS}"
+    rf"|(?P<alone>{_NUMBER}|{_NAME}) (?:instead|please|pls)[\s.!]*\Z"
     rf"|(?P<bare>\d+ [a-z]+)(?: (?:please|pls))?[\s.!]*\Z",
     re.IGNORECASE,
 )
@@ -90,7 +92,7 @@ def mended(text: str, held: Iterable[Statement], source: int) -> Mended | None:
         held: The choices of the user's message before it.
         source: Seq of the message's entry.
     """
-    choices = [*held]
+    choices = [known for known in held if not known.what.startswith((OPTION, AGREED))]
     for index, sentence in enumerate(said_apart(own_words(text))[:_FIRST] if choices else ()):
         found = _MENDS.match(sentence)
         if found is None or _says_all(sentence) or grammar_of(sentence).doubtful(sentence):

@@ -100,8 +100,8 @@ _PICKS = re.compile(
     re.IGNORECASE,
 )
 _PICKED = re.compile(
-    r"\W*\Z|\s*[,;:，；—–-]\s*\S|\s*(?:用于|用在|给)"
-    r"|\s+and (?=(?:keep|add|also|then|use|make|drop|please|with|for)\b)"
+    r"\W*\Z|\s*[,;:，；—–-]\s*\S|\.?\s*[(（]|\s*(?:用于|用在|给)"
+    r"|\.?\s+and (?=(?:keep|add|also|then|use|make|drop|put|please|with|for)\b)"
     r"|\s+(?:please|then|it is|because|since|but|from|for|with|as|thanks)\b"
     r"|\s+(?:seems|sounds|looks|is|works)(?: \w+)?"
     r" (?:good|best|better|fine|ok(?:ay)?|great|right)\b",
@@ -117,7 +117,8 @@ _YES = re.compile(
 )
 _AMENDS = re.compile(
     r"(?:but|also|(?:and|then)(?! (?:i|you|we|they|he|she|it|see|try)\b)|except|only|with|in|on|as"
-    r"|via|by|using|without|separately)\b|但|不过|另外|同时|还有|顺便",
+    r"|via|by|using|without|separately"
+    r"|don['’]?t forget)\b|别忘|但|不过|另外|同时|还有|顺便",
     re.IGNORECASE,
 )
 _REFUSES = re.compile(
@@ -187,7 +188,7 @@ def taken_up(offer: Offer, text: str, source: int) -> Noted | None:
     said = sentences(own_words(text)) or [one_line(text, _LONGEST_PICK)]
     if any(_TAKES_BACK.match(sentence) for sentence in said[1:]):
         return None
-    first = said[0].rstrip(" :：")
+    first = f"{_labelled(offer, text)} {said[0]}".strip(" :：")
     clause = _CLAUSE.split(first)[0]
     what = "" if grammar_of(clause).doubtful(clause) else chosen(offer, first)
     plain = _NO_REFUSAL.sub("", first)
@@ -197,6 +198,12 @@ def taken_up(offer: Offer, text: str, source: int) -> Noted | None:
         return None
     at = (offer.source, source)
     return Noted(kind="decision", what=what, sources=at, index=_INDEX, confidence=0.8)
+
+
+def _labelled(offer: Offer, text: str) -> str:
+    """Return the label of an option that a reply of one line begins with like a point of a list."""
+    found = re.match(r"\s*([a-h1-8])[.)]\s+\S.*\Z", text.rstrip(), re.IGNORECASE)
+    return found[1] if found and found[1].lower() in dict(offer.options) else ""
 
 
 def _options(said: str) -> tuple[tuple[str, str], ...]:

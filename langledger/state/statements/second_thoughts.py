@@ -19,6 +19,7 @@ _INDEX = 950  # after what the message itself says
 
 _ANEW = re.compile(
     r"(?:(?:actually|no+|nope|sorry|wait|hm+|on second thought|(?:i )?changed my mind|rather"
+    r"|make (?:it|that)|i meant?"
     r"|算了|不对?|还是)(?![a-z])[\s,.:;!，。—–-]*)+",
     re.IGNORECASE,
 )
