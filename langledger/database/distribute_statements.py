@@ -20,7 +20,9 @@ _PARAMETER = re.compile(r"%\((\w+)\)[sb]|%%")
 _HOLE = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 _STATEMENT = re.compile(r"\(?(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 # Parts of the others.
-_NO_STATEMENT = frozenset({"recall.near_scored", "recall.vector_of", "rotation.occurrence"})
+_NO_STATEMENT = frozenset(
+    {"recall.near_scored", "recall.vector_of", "repository.some", "rotation.occurrence"}
+)
 # The table t of a condition that stands alone, where it is not this one.
 _TABLES = {
     "forget.quoting_items": "brought",
@@ -55,7 +57,7 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
         "key": "t.seq",
         "table": "entry",
     },
-    "repository": {"has": "1", "in_path": "0", "within": ""},
+    "repository": {"has": "1", "in_path": "0", "some": "", "within": ""},
 }
 
 
