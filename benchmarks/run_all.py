@@ -203,6 +203,18 @@ BENCHES = [
     script(
         "checkpoint_throughput", "", "--conversations 2 --puts 2 --rounds 1 --pools 2 --delays 0"
     ),
+    script(
+        "checkpoint_storage-dict",
+        "--turns 200 --style dict --savers ledger,postgres --crowd ledger",
+        "--turns 10 --style dict --savers ledger --crowd ledger",
+        of="checkpoint_storage",
+    ),
+    script(
+        "load-pooled",
+        "--pooled --conversations 256 --pools 8 --turns 3",
+        "--pooled --conversations 2 --pools 2 --turns 2 --systems ledger",
+        of="load",
+    ),
     script("load", "", "--conversations 2 --pools 2 --turns 2 --systems ledger"),
     script("soak", "--seconds 150 --turns 5 --kept 20", "--seconds 5 --conversations 2"),
     script("scaling_size", "--sizes 12000,100000,400000", "--sizes 4000 --calls 5"),
