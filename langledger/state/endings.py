@@ -21,6 +21,7 @@ __all__ = [
     "SUMMARY",
     "TROUBLE",
     "ended_by_words",
+    "says_failed",
 ]
 
 CHECKS: tuple[CommandKind, ...] = ("test", "build", "lint")
@@ -47,7 +48,8 @@ BAD = re.compile(
     # counts, in all the orders in which they are written
     r"(?:^|\W)(?!0+ )\d+ (?:tests? |previous )?(?:failed|failing|fail|errors?|failures?|issues)\b"
     r"|(?:^|\W)(?!0+ )\d+ problems?\b(?! \(0 errors)"
-    r"|\b(?:fail(?:ed|ures?|ing)?|errors?) ?[:=] *[1-9]\d*(?![\d:.]|\w)|\bfailed [1-9]\d*(?:,|$)"
+    r"|\b(?:fail(?:ed|ures?|ing)?|errors?) ?[:=] *[1-9]\d*(?![\d:]|\.\d|\w)"
+    r"|\bfailed [1-9]\d*(?:,|$)"
     r"|^[\Wℹ]{0,3}fail [1-9]\d*$|^\s*not ok \d|[1-9]\d* ?[个项条](?:测试|用例)?(?:失败|错误)"
     r"|失败[:： ]*[1-9]"
     # verdicts
@@ -107,6 +109,34 @@ _GAVE_UP = re.compile(
     r"|^(?:\w+ ){0,3}(?:deploy\w*|build|push|install\w*|migration|upload|publish) failed\b",
     re.IGNORECASE,
 )
+
+# How tools that are no shell say that they did not do what they were to do.
+_SAID_FAILED = re.compile(
+    r"^\W{0,3}(?:error|fatal|exception|failed|failure|timed out|timeout)\b ?(?:[:!]|$)"
+    r"|^\W{0,3}(?:[\w-]+ ){1,3}(?:failed|timed out)(?:[:!.,]| with\b| after\b|$)"
+    r"|^(?:HTTP(?:/[\d.]+)? )?[45]\d\d [A-Z]|^Traceback \("
+    r"|^(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception):"
+    r"|^(?:permission|access) denied|^(?:could not|cannot|unable to|failed to) \w"
+    r"|^\W{0,3}\S{0,8}(?<!未)(?:失败|超时|错误[:：]|被拒绝)|^(?:无法|不能)",
+    re.IGNORECASE,
+)
+_JSON_FAILED = re.compile(
+    r'\s*\{\s*"errors?"\s*:\s*(?!null|""|false|\[\s*\]|\{\s*\})|\s*\{[^{}]{0,400}'
+    r'(?:"(?:success|ok)"\s*:\s*false|"status"\s*:\s*(?:"(?:error|failed|failure)"|[45]\d\d\b))',
+    re.IGNORECASE,
+)
+
+
+def says_failed(text: str) -> bool:
+    """Whether the result of a tool that is no shell says that the call did not work.
+
+    Args:
+        text: Of a tool that does something; what one that looks something up returns is what
+            it found.
+    """
+    lines = [line[:_LONGEST] for line in text.strip().splitlines()]
+    told = (line for line in (*lines[:1], *lines[-1:]))
+    return any(map(_SAID_FAILED.search, told)) or _JSON_FAILED.match(text) is not None
 
 
 def ended_by_words(lines: Sequence[str], kind: CommandKind, *, masked: bool) -> bool | None:

@@ -24,6 +24,7 @@ from langledger.state.background import read_notice
 from langledger.state.files import FilesTouched
 from langledger.state.heard import after_message, hear_agent, hear_result, hear_user
 from langledger.state.interventions import Executed, executed_instead, reviewed
+from langledger.state.kinds import acts, checks
 from langledger.state.known import Known
 from langledger.state.records import (
     CommandRecord,
@@ -179,9 +180,10 @@ class StateFold:
             failed=message.status == "error",
             reviewed=reviewed(message),
             shell=bool(call.command or call.polls),
-            kind=call.kind,
+            kind=checks(call) or call.kind,
             masked=call.masked,
             changes=bool(call.changes or call.steps),
+            acts=acts(call),
             programs={change.program for change in call.changes},
             recorded=recorded_exit_code(message),
             tells_failures=self._state.failures_told.get(call.tool, source) < call.source,
@@ -342,11 +344,11 @@ def _last_commit(state: WorkingState, *, before: int | None = None) -> Position:
 
 
 def _settled(call: PendingCall, verdict: Verdict) -> Outcome:
-    """Return how a call ended; of a shell command no more than its record says."""
-    shell = bool(call.command or call.polls)
+    """Return how a call ended; of a command or a check no more than its output tells."""
+    told = bool(call.command or call.polls or checks(call))
     if verdict.running:
         return "running"
-    if not shell or verdict.status != "ok" or verdict.ended:
+    if not told or verdict.status != "ok" or verdict.ended:
         return verdict.status
     return "ended" if verdict.ended is None else "failed"
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from langledger.state.arguments import name_words
 from langledger.state.argv import operands, option_values
-from langledger.state.records import CommandKind
+from langledger.state.endings import CHECKS
+from langledger.state.records import CommandKind, PendingCall
 from langledger.state.shell import Event
 
-__all__ = ["command_kind", "hides_exit_code"]
+__all__ = ["acts", "checks", "command_kind", "hides_exit_code"]
 
 _RUNNER = r"(?:npm|pnpm|yarn|bun|deno|mise|just|task|make|rake|poe|hatch|cargo|go|mix|dotnet|swift)"
 _KINDS: tuple[tuple[CommandKind, re.Pattern[str]], ...] = (
@@ -69,6 +71,15 @@ _FILTERS = _words("""
 """)
 # Behind ``;`` or ``||`` they tell of what ran before, whose exit code is lost.
 _SAYS = (_LOOKS | _FILTERS | {":"}) - {"test", "["}
+_NAMED: tuple[tuple[CommandKind, frozenset[str]], ...] = (
+    ("test", _words("test tests pytest unittest jest vitest")),
+    ("lint", _words("lint linter typecheck ruff eslint mypy pyright")),
+    ("build", _words("build compile")),
+)
+_LOOKING = _words("""
+    get read view open cat load show list query lookup recall think search find grep glob ls tree
+    fetch browse ask
+""")
 _FILE_TOOLS = _LOOKS | _words(
     "cp mv rm touch mkdir rmdir tee ln chmod perl patch apply_patch applypatch"
 )
@@ -147,6 +158,24 @@ def command_kind(invocations: Sequence[Sequence[str]], *, changes: bool) -> Comm
     if programs <= _LOOKS and not changes:
         return "inspect"
     return "edit" if programs <= _FILE_TOOLS else "other"
+
+
+def acts(call: PendingCall) -> bool:
+    """Whether a call does something that is neither a shell command, nor about files or steps.
+
+    What a tool that only looks returns is what it found, whatever that says.
+    """
+    known = call.command or call.polls or call.changes or call.reads or call.steps
+    return not (known or name_words(call.tool) & _LOOKING)
+
+
+def checks(call: PendingCall) -> CommandKind | None:
+    """Return what a call tests, builds or checks, by its command or by the tool's name."""
+    kind = call.kind
+    if acts(call):
+        words = name_words(call.tool)
+        kind = next((kind for kind, names in _NAMED if names & words), kind)
+    return kind if kind in CHECKS else None
 
 
 def hides_exit_code(events: Sequence[Event]) -> bool:

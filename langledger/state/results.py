@@ -25,6 +25,7 @@ from langledger.state.endings import (
     SUMMARY,
     TROUBLE,
     ended_by_words,
+    says_failed,
 )
 from langledger.state.interventions import kept_from_running
 from langledger.state.records import CommandKind, Outcome
@@ -132,6 +133,7 @@ def judge(
     kind: CommandKind = "other",
     masked: bool = False,
     changes: bool = False,
+    acts: bool = False,
     programs: Collection[str] = frozenset(),
     recorded: object = None,
     tells_failures: bool = False,
@@ -143,10 +145,11 @@ def judge(
         failed: The message says that it is an error.
         reviewed: The message is a reviewer's, who did not let the call run.
         shell: It was a shell command, whose output says what it likes.
-        kind: What the shell command is for.
+        kind: What the shell command, or the tool, is for.
         masked: Its exit code is that of a filter behind it, as in ``make | tail``.
         changes: It was to change something, so that the text tells whether it did; the text
             of a call that reads or searches is what was found.
+        acts: It was to do something else, such as to deploy, and not to look something up.
         programs: The programs whose complaints are looked for.
         recorded: The exit code, where the message carries it beside the text.
         tells_failures: The tool is known to tell the exit code of a command that failed, so that
@@ -165,10 +168,11 @@ def judge(
         wrong = failed or code not in (None, 0) or _NO_START.match(start) is not None
     else:
         said = _says_failed(head) if changes else _ERROR.match(head) is not None
-        wrong = failed or said
+        wrong = failed or said or (acts and says_failed(tail))
     open_ended = running or (code is None and _STILL_OPEN.match(start) is not None)
     ended = None if open_ended else not wrong
-    if ended and (masked or (shell and code is None and not tells_failures)):
+    by_words = (shell and code is None and not tells_failures) or (acts and kind in CHECKS)
+    if ended and (masked or by_words):
         ended = ended_by_words(_telling(tail), kind, masked=masked)
     return Verdict(
         status="failed" if wrong else "ok",
@@ -237,8 +241,8 @@ def _last_line(tail: str, kind: CommandKind, *, ok: bool) -> str:
         wanted = (COMMITTED, PUSHED)
     for pattern in wanted:
         found = [at for at, line in enumerate(lines) if pattern.search(line)]
-        if found:
-            return _told(lines, found[-1])
+        if found:  # a bare "FAIL" tells less than the line that says of what
+            return _told(lines, ([at for at in found if len(lines[at].split()) > 1] or found)[-1])
     return _told(lines, len(lines) - 1)
 
 

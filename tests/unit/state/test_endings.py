@@ -181,3 +181,31 @@ def test_of_two_calls_at_once_neither_tells_of_the_other():
     answers = [result("Exit code 2\nno", "a", error=True), result("", "b")]
     assert run(calls, *answers) == run(calls, *reversed(answers))
     assert run(calls, *answers).commands["make b"].ok is None
+
+
+ACTS = [
+    ("deploy", "uploading\nDeploy failed: no host", "failed"),
+    ("deploy", "部署失败：连接超时", "failed"),
+    ("deploy", "Deployed to eu-1; 0 failed", "ok"),
+    ("send_mail", '{"error": "no such recipient"}', "failed"),
+    ("send_mail", '{"id": 7, "success": false}', "failed"),
+    ("send_mail", '{"id": 7, "error": null, "status": "sent"}', "ok"),
+    ("post_comment", "HTTP 500 Internal Server Error", "failed"),
+    ("restart", "Permission denied", "failed"),
+    ("restart", "timed out", "failed"),
+    ("run_tests", "FAILED a.py::x\n1 failed, 3 passed in 0.1s", "failed"),
+    ("run_tests", "4 passed in 0.1s", "ok"),
+    ("run_tests", "started", "ended"),
+    ("lint", "Found 2 errors.", "failed"),
+    ("research", "The tests failed because the port is taken. It can be moved.", "ok"),
+    ("search_docs", "Error: how to handle one", "failed"),  # a tool's own prefix, as before
+    ("search_docs", "Deploy failed: what to do", "ok"),
+    ("get_logs", '{"error": "what stood in the log"}', "ok"),
+]
+
+
+@pytest.mark.parametrize(("tool", "output", "status"), ACTS)
+def test_a_tool_that_is_no_shell_is_judged_by_its_answer(tool: str, output: str, status: str):
+    state = after(tool, {"target": "eu-1"}, output)
+    assert state.last_action is not None
+    assert state.last_action.status == status
