@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias, cast
 
+from langledger.arguments import check_text, check_whole
 from langledger.database.queries import load_queries
 from langledger.errors import RepositoryError
 from langledger.operations import Operation, fetch
@@ -25,6 +26,7 @@ from langledger.repository.rows import hash_of
 __all__ = ["Call", "calls_of", "put_calls", "traced"]
 
 _queries = load_queries("langledger.repository")
+_MOST_TIMES = 2**31  # of a call in one trace; the sums of many are kept
 
 Call: TypeAlias = tuple[str, str, str, str]
 """Path and name of who calls, path and name of who is called."""
@@ -73,23 +75,25 @@ def calls_of(text: str) -> Counter[Call]:
     try:
         items: Any = json.loads(text)
         listed = cast("Sequence[Mapping[str, Any]]", items if isinstance(items, list) else [items])
-        return Counter(
-            {
-                (
-                    str(item["source"]["path"]),
-                    str(item["source"]["name"]),
-                    str(item["target"]["path"]),
-                    str(item["target"]["name"]),
-                ): int(item.get("times", 1))
-                for item in listed
-            }
-        )
+        return Counter({_call(item): _times(item) for item in listed})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RepositoryError(
             "the trace must be a JSON list of "
             '{"source": {"path", "name"}, "target": {"path", "name"}, "times"}: '
             f"{type(error).__name__} {error}"
         ) from error
+
+
+def _call(item: Mapping[str, Any]) -> Call:
+    ends = [item[end][part] for end in ("source", "target") for part in ("path", "name")]
+    source, caller, target, called = (
+        check_text("a path or name", str(one), empty=True) for one in ends
+    )
+    return source, caller, target, called
+
+
+def _times(item: Mapping[str, Any]) -> int:
+    return check_whole("times", int(item.get("times", 1)), most=_MOST_TIMES)
 
 
 def put_calls(keys: Keys, calls: Mapping[Call, int]) -> Operation[int]:

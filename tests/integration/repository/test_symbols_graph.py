@@ -87,6 +87,8 @@ def test_a_trace_from_elsewhere(database: Database, code: RepositoryMemory) -> N
     source, target = {"path": "store.py", "name": "Base.check"}, {"path": "app.py", "name": "main"}
     assert code.put_traces(json.dumps([{"source": source, "target": target}])) == 1
     assert found(database, code, ("store.py", 2)) == {"call main app.py:1 traced"}
-    for bad in ("", "{}", "[1]", '[{"source": 1}]', "null"):
+    nul = json.dumps([{"source": {"path": "a\0", "name": ""}, "target": target}])
+    often = json.dumps([{"source": source, "target": target, "times": 2**63}])
+    for bad in ("", "{}", "[1]", '[{"source": 1}]', "null", nul, often):
         with pytest.raises(RepositoryError, match="the trace must be a JSON list"):
             code.put_traces(bad)
