@@ -16,6 +16,7 @@ _RELATED_SHARE = 0.2  # of the budget, where there is anything
 _HEAD_SHARE = 0.1  # of the budget
 _ALIKE = 4  # paths of one text
 _PLACES = 40
+_TOKENS_A_FILE = 1000  # of the budget, for each file of which the best hit is taken at any rate
 _FENCE = "\n\n"
 
 
@@ -95,6 +96,7 @@ def pack(
     filling = _Filling(hits, firm, room - (count_text(aside) + 2 if aside else 0))
     filling.take_firm()
     missing = filling.missing()
+    filling.take_files(budget // _TOKENS_A_FILE)
     filling.take_rest()
     chosen = filling.chosen()
     while chosen:
@@ -127,6 +129,9 @@ class _Filling:
         self._room, self._half = room, room // 2
         self._parts = _parts([*(hit for whole in firm for hit in whole.pieces), *hits])
         self._ranks: dict[str, int] = {}  # of the texts that are taken
+        self._order: dict[tuple[str, int], int] = {}  # of the definitions
+        for rank, hit in enumerate(hits, start=len(firm)):
+            self._order.setdefault(_definition(hit), rank)
 
     def take_firm(self) -> None:
         """Take definitions that shall be given whole."""
@@ -148,13 +153,20 @@ class _Filling:
         self._room -= count_text(line) + 2 if line else 0
         return line
 
+    def take_files(self, most: int) -> None:
+        """Take the best hit for its length of each of the best files."""
+        best: dict[str, CodeHit] = {}
+        for hit in sorted(self._hits, key=_worth):
+            if not hit.metadata["apart"]:
+                best.setdefault(hit.path, hit)
+        files = sorted(best.values(), key=lambda hit: -hit.scores.get("file", 0.0))
+        for hit in files[:most]:
+            self._take(hit, self._order[_definition(hit)])
+
     def take_rest(self) -> None:
         """Take hits, the best for their length first; those of a definition stay together."""
-        ranks: dict[tuple[str, int], int] = {}
-        for rank, hit in enumerate(self._hits, start=len(self._firm)):
-            ranks.setdefault((hit.path, hit.metadata["definition"]), rank)
         for hit in sorted(self._hits, key=_worth):
-            self._take(hit, ranks[hit.path, hit.metadata["definition"]])
+            self._take(hit, self._order[_definition(hit)])
 
     def chosen(self) -> list[_Part]:
         """Return what was taken: what is firm, then the rest, each in the order of the hits."""
@@ -185,6 +197,10 @@ def _parts(hits: Sequence[CodeHit]) -> dict[str, _Part]:
     for hit in hits:
         found.setdefault(hit.text, {}).setdefault(hit.place, hit)
     return {text: _Part(list(same.values())[:_ALIKE]) for text, same in found.items()}
+
+
+def _definition(hit: CodeHit) -> tuple[str, int]:
+    return hit.path, hit.metadata["definition"]
 
 
 def _worth(hit: CodeHit) -> tuple[bool, float, str, int]:

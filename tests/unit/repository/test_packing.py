@@ -91,6 +91,13 @@ def test_of_a_long_definition_that_was_asked_for_the_head_is_given() -> None:
     assert packed.text.startswith("## a.py:1-20 Store.save (part of lines 1-100)")
 
 
+def test_each_of_the_best_files_has_its_best_hit_in_it() -> None:
+    many = [replace(hit(f"a{n}.py", 12, 0.9), scores={"file": 0.5}) for n in range(40)]
+    best = replace(hit("best.py", 30, 0.1), scores={"file": 1.0})
+    assert "best.py" in {one.path for one in pack([*many, best], 1000).hits}
+    assert "best.py" not in {one.path for one in pack([*many, best], 900).hits}
+
+
 def test_a_text_at_two_paths_is_given_once() -> None:
     one = hit("a.py", 20, 1.0)
     packed = pack([one, replace(one, path="b.py", score=0.9)], 2000)
