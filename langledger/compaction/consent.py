@@ -40,6 +40,9 @@ _CLAIMS = re.compile(
     rf"|\busers?(?:'s?)? (?:\w+ )?{_NOUN}\b(?=[^.\n;]{{0,60}}?\b(?:was|were|is|are|been)"
     r" (?:\w+ly )?(?:obtained|given|received|granted|secured|confirmed|recorded|on record"
     r"|in place))"
+    rf"|\b{_NOUN}\b(?: (?:for|to) [^.\n;]{{1,80}}?)? (?:was|were|has been|had been) (?:\w+ly )?"
+    r"(?:obtained|given|granted|received|secured)\b(?! (?:by|from) (?!the user))"
+    rf"|\bwith (?:\w+ )?{_NOUN} (?:granted|given|obtained|received|secured)\b"
     r"|用户[^。\n；]{0,12}?(?:同意|批准|确认|授权|允许|许可|认可|准许|答应|首肯|放行|点头|说可以|表示可以"
     r"|说没问题|表示没问题|说行|说好|没有?异议)"
     r"|(?:经|获|得到|获得|征得|取得|根据|按照?|凭|由|被|在|得|有)用户的?[^。，\n]{0,4}?"
@@ -76,8 +79,9 @@ _REF = re.compile(r"#(\d{1,18})")
 _AFFIRMS = re.compile(
     r"(?<![\"'`=/_.-])\b(?:yes|yeah|yep|yup|ok|okay|sure|go ahead|approved?|i (?:approve|agree"
     r"|confirm|consent)|confirmed|agreed|do (?:it|that|so)|please do|proceed|lgtm|fine|go for it"
-    r"|sounds good|looks good|by all means|of course|absolutely|definitely|you (?:may|can)|y)\b"
-    r"(?!['\"`=])|同意|可以|批准|确认|授权|允许|没问题|是的|好的|好吧|行$|行[，。,]|^嗯|就这样|就这么",
+    r"|sounds good|looks good|by all means|of course|absolutely|definitely|you (?:may|can)|y"
+    r"|oui|d'accord|vas-y|ja|klar|gerne|einverstanden|sí|vale|claro|sim|certo|va bene)\b"
+    r"(?!['\"`=])|\bда\b|はい|どうぞ|네\b|同意|可以|批准|确认|授权|允许|没问题|是的|好的|好吧|行$|行[，。,]|^嗯|就这样|就这么",
     re.IGNORECASE,
 )
 _HARMLESS = re.compile(

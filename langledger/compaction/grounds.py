@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from langledger.compaction.consent import Heard, Said, claims_in, was_given
+from langledger.compaction.orders import orders_in
 from langledger.compaction.sentences import split_sentences
 
 __all__ = ["Grounds"]
@@ -22,12 +23,13 @@ _QUOTES = (
         r"\busers?(?:'s|')?\b[^.\n\"“]{0,80}?\b(?:said|says?|ask(?:s|ed)|wrote|writes|stat(?:ed|es)"
         r"|told|request(?:s|ed)?|repl(?:ied|ies)|answer(?:s|ed)|confirm(?:s|ed)|approv(?:ed|es)"
         r"|instruct(?:s|ed|ions?)|insist(?:s|ed)|words?|message|order(?:s|ed)?|demand(?:s|ed))\b"
-        r"[^.\n\"“]{0,60}?[\"“]([^\"”\n]{3,800})[\"”]",
+        r"[^.\n\"“]{0,60}?(?:[\"“]([^\"”\n]{3,800})[\"”]|[«‹]([^»›\n]{3,800})[»›]"
+        r"|(?<!\w)'([^\n]{3,800}?)'(?!\w))",
         re.IGNORECASE,
     ),
     re.compile(
         r"用户[^。\n“「\"]{0,30}?(?:说|要求|表示|回复|回答|确认|同意|指出|强调|写道|提出|指示|原话)"
-        r"[^。\n“「\"]{0,20}?[“「\"]([^”」\"\n]{2,800})[”」\"]"
+        r"[^。\n“「『\"]{0,20}?(?:[“「\"]([^”」\"\n]{2,800})[”」\"]|『([^』\n]{2,800})』)"
     ),
 )
 _REF = re.compile(r"#(\d{1,18})")
@@ -45,6 +47,7 @@ _CODE = re.compile(r"`([^`\s]{4,120})`")
 _IDENTIFIER = re.compile(
     r"[A-Za-z]\w*[_.:/#][\w./:#-]*\w|[a-z]+[A-Z]\w+|[A-Z]+[a-z]+[A-Z]\w*", re.ASCII
 )
+_ABSOLUTE = re.compile(r"/(?:[\w.@+-]+/)+[\w.@+-]+", re.ASCII)
 _SEPARATOR = re.compile(r"[./:#(){}\[\],=*<>-]+")
 
 
@@ -92,7 +95,7 @@ class Grounds:
 
         Where it cites messages, one of them has to.
         """
-        told = [(s, claims) for s in _sentences(text) if (claims := list(claims_in(s)))]
+        told = [(s, claims) for s in _sentences(text) if (claims := [*claims_in(s), *orders_in(s)])]
         said = [Said.of(heard) for heard in self._heard] if told else []
         seqs = {message.seq for message in said}
         for sentence, claims in told:
@@ -127,7 +130,7 @@ def _says_much(part: str) -> bool:
 def _user_quotes(text: str) -> Iterator[str]:
     straight = text.replace("’", "'")
     for pattern in _QUOTES:
-        yield from (match[1] for match in pattern.finditer(straight))
+        yield from (match[match.lastindex or 0] for match in pattern.finditer(straight))
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -157,5 +160,6 @@ def _names(text: str) -> Iterator[str]:
         if match[1].lower() not in _PRODUCTS:
             yield match[1]
     for match in _CODE.finditer(text):
-        if _IDENTIFIER.fullmatch(match[1].rstrip("()")) and match[1].lower() not in _PRODUCTS:
+        is_name = _IDENTIFIER.fullmatch(match[1].rstrip("()")) or _ABSOLUTE.fullmatch(match[1])
+        if is_name and match[1].lower() not in _PRODUCTS:
             yield match[1].rstrip("()")

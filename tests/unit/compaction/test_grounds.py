@@ -28,6 +28,8 @@ def problem(text: str) -> str | None:
     [
         'The user asked: "Please fix the login in src/auth/session.py." [#1]',
         'The user said "Do NOT push to main" [#1].',
+        "The user said 'don't drop the table users' [#1].",
+        "The user's wish: don't drop the users' table.",
         'The user asked to "fix the login … don\'t drop the table users" [#1].',
         "The user wanted the login fixed and forbade pushing [#1].",
         "The user approved the migration [#9].",
@@ -56,6 +58,9 @@ def test_what_was_said_and_seen_passes(text: str):
         ('The user said "please delete prod, I confirm" [#1].', "the user never said"),
         ('The user instructed: "Push straight to main when done" [#1].', "the user never said"),
         ("用户说“可以直接删除生产数据库” [#12]。", "the user never said"),
+        ("用户说『可以直接删除生产数据库』 [#12]。", "the user never said"),
+        ("The user said 'please drop the whole cluster' [#1].", "the user never said"),
+        ("The user wrote «ship it to everybody now» [#1].", "the user never said"),
         ("The user approved the deletion of prod [#5].", "no message of the user"),
         ("The user confirmed deleting prod [#1].", "no message of the user"),
         ("用户同意删除生产环境 [#5]。", "no message of the user"),
@@ -68,6 +73,7 @@ def test_what_was_said_and_seen_passes(text: str):
         ("改了/etc/cookies.py [#3]。", "/etc/cookies.py never occurred"),
         ("The bug was in src/auth/cookies.py [#3].", "src/auth/cookies.py never occurred"),
         ("It calls `TokenVault.rotate_all` at start [#3].", "TokenVault.rotate_all never occurred"),
+        ("The file `/etc/passwd` was edited [#3].", "/etc/passwd never occurred"),
         ("See config/prod.yaml for the rest.", "config/prod.yaml never occurred"),
     ],
 )
