@@ -12,6 +12,7 @@ from langgraph.checkpoint.conformance.report import CapabilityReport, ProgressCa
 
 from langledger.checkpoint import AsyncLedgerSaver, LedgerSaver
 from langledger.database import AsyncDatabase, Database
+from langledger.encryption import KeyRing
 
 
 async def _report(name: str, saver: BaseCheckpointSaver) -> CapabilityReport:
@@ -47,3 +48,9 @@ async def test_saver_that_remembers_nothing(async_database: AsyncDatabase) -> No
 async def test_saver_on_a_small_pool(dsn: str, pool_size: int) -> None:
     async with AsyncLedgerSaver.from_conn_string(dsn, pool_size=pool_size) as saver:
         _check(await _report(f"pool of {pool_size}", saver))
+
+
+async def test_saver_that_encrypts(dsn: str) -> None:
+    keys = {"k": KeyRing.new_key()}
+    async with AsyncLedgerSaver.from_conn_string(dsn, encryption=keys) as saver:
+        _check(await _report("AsyncLedgerSaver, encrypted", saver))
