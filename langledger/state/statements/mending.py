@@ -60,6 +60,7 @@ _MENDS = re.compile(
     re.IGNORECASE,
 )
 _ONE_NUMBER = re.compile(_NUMBER, re.IGNORECASE)
+_LOOKS_LIKE_A_NAME = re.compile(r"[A-Za-z0-9][._/-][A-Za-z0-9]|[a-z][A-Z]")
 _STATUS = re.compile(r"[45]\d\d")  # "no, 404" tells what a server answered
 _TIME = re.compile(r"ms|s(?:ec\w*)?|m(?:in\w*)|h(?:ours?)?|days?|weeks?|毫秒|秒|分钟|小时|天")
 _PLAIN = re.compile(r"v?[\d.,:]+", re.IGNORECASE)
@@ -98,8 +99,8 @@ def mended(text: str, held: Iterable[Statement], source: int) -> Mended | None:
         if found is None or _says_all(sentence) or grammar_of(sentence).doubtful(sentence):
             continue
         value = next(part for part in found.groups() if part)
-        named = found.lastgroup in ("name", "called")
-        mends = [(c, what) for c in choices if (what := _with(c.what, value, named=named))]
+        renames = found.lastgroup in ("name", "called")
+        mends = [(c, what) for c in choices if (what := _with(c.what, value, renames=renames))]
         if found["bare"]:  # only of the same unit
             mends = [(c, what) for c, what in mends if value.split()[1] in c.what.split()]
         if len(mends) == 1:
@@ -124,22 +125,25 @@ def _noted(known: Statement, what: str, source: int, index: int) -> Noted:
     )
 
 
-def _with(choice: str, value: str, *, named: bool) -> str:
+def _with(choice: str, value: str, *, renames: bool) -> str:
     """Return a choice with another value; empty where it has not just one of that sort."""
-    if named:
-        place = _NAMED.search(choice)
-        old = (place["en"] or place["zh"]) if place else ""
-        return _exchanged(choice, old, value)
     if _ONE_NUMBER.fullmatch(value):
-        numbers = _ONE_NUMBER.findall(choice)
-        if len(numbers) != 1:
-            return ""
-        old, bare = numbers[0], _PLAIN.match(numbers[0])
-        reply = _STATUS.fullmatch(value) is not None and _STATUS.fullmatch(old) is None
-        if bare is None or reply or not _one_measure(old, value):
-            return ""
-        return _exchanged(choice, bare[0] if _PLAIN.fullmatch(value) else old, value)
-    return _exchanged(choice, kin_in(choice, value), value) if kin(value) is not None else ""
+        return _with_number(choice, value)
+    if kin(value) is not None and not renames:
+        return _exchanged(choice, kin_in(choice, value), value)
+    place = _NAMED.search(choice) if renames or _LOOKS_LIKE_A_NAME.search(value) else None
+    return _exchanged(choice, (place["en"] or place["zh"]) if place else "", value)
+
+
+def _with_number(choice: str, value: str) -> str:
+    numbers = _ONE_NUMBER.findall(choice)
+    if len(numbers) != 1 or (bare := _PLAIN.match(numbers[0])) is None:
+        return ""
+    old = numbers[0]
+    reply = _STATUS.fullmatch(value) is not None and _STATUS.fullmatch(old) is None
+    if reply or not _one_measure(old, value):
+        return ""
+    return _exchanged(choice, bare[0] if _PLAIN.fullmatch(value) else old, value)
 
 
 def _one_measure(number: str, other: str) -> bool:

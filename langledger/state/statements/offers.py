@@ -99,6 +99,7 @@ _PICKS = re.compile(
     r"(?P<zh>[一二三四五六七八1-8A-Ha-h])\s*(?:个|种|项|方案|条)*(?:吧|做|来|就行)*(?P<rest3>.*)\Z",
     re.IGNORECASE,
 )
+_BRACKETED = re.compile(r"\A\(?([a-h1-8])\)\s*", re.IGNORECASE)
 _PICKED = re.compile(
     r"\W*\Z|\s*[,;:，；—–-]\s*\S|\.?\s*[(（]|\s*(?:用于|用在|给)"
     r"|\.?\s+and (?=(?:keep|add|also|then|use|make|drop|put|please|with|for)\b)"
@@ -188,7 +189,8 @@ def taken_up(offer: Offer, text: str, source: int) -> Noted | None:
     said = sentences(own_words(text)) or [one_line(text, _LONGEST_PICK)]
     if any(_TAKES_BACK.match(sentence) for sentence in said[1:]):
         return None
-    first = f"{_labelled(offer, text)} {said[0]}".strip(" :：")
+    start = _BRACKETED.sub(r"\1 ", said[0])
+    first = f"{_labelled(offer, text)} {start}".strip(" :：")
     clause = _CLAUSE.split(first)[0]
     what = "" if grammar_of(clause).doubtful(clause) else chosen(offer, first)
     plain = _NO_REFUSAL.sub("", first)
