@@ -77,10 +77,9 @@ class Edits:
         blocks = [block for block in _blocks(rendered) if block.name not in self.sections]
         kept = "\n".join(line for block in blocks for line in block.without(self.dropped)).rstrip()
         said = _keys(kept)
-        added = [
-            f"\n{line}" if _is_heading(line) else line for line in self.added if line not in said
-        ]
-        put_in = "\n".join([_CORRECTED, *added]) if added else ""
+        added = [line for line in self.added if line not in said]
+        apart = [f"\n{line}" if _is_heading(line) else line for line in added[1:]]
+        put_in = "\n".join([_CORRECTED, *added[:1], *apart]) if added else ""
         return "\n\n".join(filter(None, (kept, put_in)))
 
     def dump(self) -> dict[str, Any]:

@@ -59,6 +59,21 @@ def test_a_later_total_takes_the_place_of_the_one_before():
     assert "3 failed" not in text
 
 
+@pytest.mark.parametrize(
+    ("output", "committed"),
+    [
+        ("", True),
+        ("[main 0a1b2c3] fix: 3 errors\n 1 file changed", True),
+        ("On branch main\nnothing to commit, working tree clean", False),
+        ("error: gpg failed to sign the data\nfatal: failed to write commit object", False),
+        ("eslint....Failed\nhusky - pre-commit hook exited with code 1 (error)", False),
+    ],
+)
+def test_a_commit_that_failed_without_an_exit_code_is_none(output: str, committed: bool):
+    text = after(('git commit -m "Say so"', output))
+    assert ("The assistant committed" in text) == committed
+
+
 JEST = """FAIL src/auth.test.ts
   login
     ✕ should reject an expired token (12 ms)
