@@ -7,6 +7,8 @@ dialogues    2 dialogues of two named people, written for this benchmark (recall
 memorybank   11 people and their companion in 3 threads, day by day in turns, the speaker before the
              text; questions of the data set in the third person, evidence read by hand
 memorybank_zh  the same of 8 people, in Chinese
+people       the four other people of MemoryBank in one thread, with questions written for this
+             benchmark (recall_people.txt)
 longmemeval  3 haystacks of 40 sessions; evidence are the turns of the answer's sessions that have
              most words of the answer
 kdconv       75 Chinese dialogues in one thread, facts that single turns state
@@ -153,18 +155,7 @@ def _threads(
     """Put people's days into threads in turns, and their questions into the third person."""
     for place, names in enumerate(_THREADS):
         case = Case(f"{prefix}_{place}", held_out=place > 0)
-        sessions: list[tuple[str, str, int]] = []  # day, person, turn
-        for who in names:
-            messages = people.get(who, {}).get("messages", ())
-            sessions += [(m["ts"], who, at) for at, m in enumerate(messages)]
-        index: dict[tuple[str, int], int] = {}
-        numbers: dict[tuple[str, str], int] = {}
-        for day, who, at in sorted(sessions):
-            m = people[who]["messages"][at]
-            name = people[who]["id"].strip() if m["role"] == "user" else called
-            session = numbers.setdefault((day, who), len(numbers))
-            index[who, at] = len(case.turns)
-            case.turns.append(Turn(m["content"], m["role"], name, day, session))
+        index = _take_turns(case, people, names, called)
         for who in names:
             questions = people.get(who, {}).get("probing_questions", ())
             for question, gold in zip(questions, _EVIDENCE[who], strict=False):
@@ -174,6 +165,42 @@ def _threads(
                 if gold:
                     case.asked.append((told, {index[who, at] for at in gold}))
         yield case
+
+
+def _take_turns(
+    case: Case, people: dict[str, dict[str, Any]], names: Sequence[str], called: str
+) -> dict[tuple[str, int], int]:
+    """Put people's days into a thread, and return where each of their messages stands."""
+    sessions: list[tuple[str, str, int]] = []  # day, person, turn
+    for who in names:
+        messages = people.get(who, {}).get("messages", ())
+        sessions += [(m["ts"], who, at) for at, m in enumerate(messages)]
+    index: dict[tuple[str, int], int] = {}
+    numbers: dict[tuple[str, str], int] = {}
+    for day, who, at in sorted(sessions):
+        m = people[who]["messages"][at]
+        name = people[who]["id"].strip() if m["role"] == "user" else called
+        session = numbers.setdefault((day, who), len(numbers))
+        index[who, at] = len(case.turns)
+        case.turns.append(Turn(m["content"], m["role"], name, day, session))
+    return index
+
+
+def people(shared: Path) -> Iterator[Case]:
+    """The four people without questions in the data set, with some written for it."""
+    asked: dict[str, list[str]] = {}
+    for line in (Path(__file__).parent / "recall_people.txt").read_text().splitlines():
+        if line.startswith("# "):
+            asked[line[2:]] = []
+        else:
+            asked[[*asked][-1]].append(line)
+    case = Case("people")
+    index = _take_turns(case, _people(shared, "memorybank_en.jsonl"), [*asked], "Companion")
+    for who, lines in asked.items():
+        for line in lines:
+            question, _, places = line.partition(" | ")
+            case.asked.append((question, {index[who, int(at)] for at in places.split()}))
+    yield case
 
 
 def longmemeval(shared: Path) -> Iterator[Case]:
@@ -328,7 +355,9 @@ def others(ledger: Ledger, case: Case, embedder: Embedder | None) -> Iterator[tu
 
 # --- report --------------------------------------------------------------------------------
 
-SETS = {one.__name__: one for one in (dialogues, memorybank, memorybank_zh, longmemeval, kdconv)}
+SETS = {
+    one.__name__: one for one in (dialogues, memorybank, memorybank_zh, people, longmemeval, kdconv)
+}
 
 
 def measured(case: Case, search: Search) -> np.ndarray:
@@ -381,6 +410,8 @@ def report(
         rows["recipe"] += measured(case, recipe(case, embedder))
         for label, peer in others(ledger, case, embedder if given.store else None):
             rows[label] += measured(case, peer)
+    if not asked:
+        return
     print(f"{name}, {given.part}: {asked} questions; any@5, frac@10, all@10")
     for label, sums in rows.items():
         print(
