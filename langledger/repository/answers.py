@@ -86,7 +86,7 @@ def reasons_of(
     if piece.scores["named"]:
         told.append(f"named by the question or being worked on: + {piece.scores['named']:.2f}")
     if piece.factor < 1:
-        told.append(f"{piece.language} counts × {piece.factor}")
+        told.append(f"documentation and data count × {piece.factor}")
     if apart:
         told.append("a test: after the rest")
     return tuple(told)

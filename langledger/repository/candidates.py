@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ Keys = Mapping[str, Any]
 
 _ROWS = 4000  # read for their terms; the other terms only rank what these bring
 _PROSE = frozenset({"text", "markdown", "json", "yaml", "toml", "html", "css"})
+_ABOUT = re.compile(r"(^|/)(docs?|examples?)/")
 _SCHEMA = SQL("{schema}")
 
 
@@ -90,5 +92,6 @@ def _bits(column: str, terms: int) -> Composed:
 
 
 def piece_of(row: Row) -> Piece:
-    """Return the chunk of a row of ``candidates``."""
-    return Piece(**row, factor=PROSE if row["language"] in _PROSE else 1.0)
+    """Return the chunk of a row of ``candidates``; code that shows how to use code is prose too."""
+    told = row["language"] in _PROSE or _ABOUT.search(row["path"])
+    return Piece(**row, factor=PROSE if told else 1.0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from uuid import UUID
 
+from langledger.repository.candidates import piece_of
 from langledger.repository.query import read_query
 from langledger.repository.ranking import (
+    PROSE,
     TERMS,
     Boosts,
     Extent,
@@ -75,6 +78,13 @@ def test_a_chunk_gains_by_its_file() -> None:
 
 def test_prose_counts_less_than_code() -> None:
     assert scored([piece("a.md", 0, 0, factor=0.5), piece("b.py", 0, 0)], [1.0])[0] == "b.py:0"
+
+
+def test_code_that_shows_how_to_use_code_is_prose() -> None:
+    row = {field.name: 0 for field in fields(Piece) if field.default is MISSING}
+    row = {key: value for key, value in row.items() if key != "scores"}
+    for path, factor in (("docs/shop.py", PROSE), ("a/examples/b.py", PROSE), ("a/doc.py", 1.0)):
+        assert piece_of({**row, "path": path, "language": "python"}).factor == factor
 
 
 def test_what_a_question_names_comes_on_top() -> None:
