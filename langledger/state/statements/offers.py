@@ -28,12 +28,13 @@ _NEWEST = 4  # sentences
 _MAX_OPTION, _MAX_OPTIONS, _MAX_REPLY = 140, 8, 140
 _LONGEST_PICK = 160  # characters of a sentence that picks an option in other words
 _FITS = 0.6
-_TELLING = 5  # words, without which a recommendation is the heading of one
+_TELLING = 2  # words behind it, without which a recommendation is the heading of one
+_BEFORE = 4  # sentences before a bare "OK?" in which what it asks about stands
 _INDEX = 950  # after what the message itself says
 
 _OPTION = re.compile(
     r"\s*(?:[-*+]\s+|#{1,6}\s+|\|\s*)?\*{0,2}(?:option|approach|variant|plan|方案|选项)?\s*"
-    r"(?P<label>[A-Ha-h]|[1-8]|[一二三四五六七八])\*{0,2}\s*(?:[.)、:：|—–]|-(?=\s)|\*\*)+\s*"
+    r"[(（]?(?P<label>[A-Ha-h]|[1-8]|[一二三四五六七八])\*{0,2}\s*(?:[.)、:：|—–]|-(?=\s)|\*\*)+\s*"
     r"(?P<text>\S.*)",
     re.IGNORECASE,
 )
@@ -43,11 +44,21 @@ _TO_CHOOSE = re.compile(
     re.IGNORECASE,
 )
 _PROPOSES = re.compile(
-    r"(?:so,? |ok,? |and |then )*(?:(?:do you )?want me to|would you like me to|shall (?:i|we)"
+    r"(?:so,? |ok,? |and |then )*(?P<bare>(?:(?:is|would) (?:that|this|it) (?:be )?(?:ok(?:ay)?"
+    r"|fine|good"
+    r"|alright)(?: (?:with|for|by) you)?|does (?:that|this|it) work(?: for you)?|ok(?:ay)?|agreed"
+    r"|deal"
+    r"|any objections|how does (?:that|this|it) sound"
+    r"|(?:do you )?want me to(?: do (?:it|that|this|so)| go ahead)?"
+    r"|(?:shall|should) (?:i|we)(?: (?:go ahead|proceed|do (?:it|that|this|so)))?)\?"
+    r"|(?:你觉得(?:呢|怎么样|如何)|(?:这样)?(?:可以|好|行|同意)(?:吗|不)?|怎么样|如何"
+    r"|要我(?:来)?(?:[\u3400-\u9fff]|这[么样]做)吗)[？?])\Z"
+    r"|(?:so,? |ok,? |and |then )*(?:(?:do you )?want me to|would you like me to|shall (?:i|we)"
     r"|should (?:i|we)|may i|can i)\s+(?P<en>[^?]{4,280})\?\Z"
     r"|(?P<thinks>(?:what do you think|thoughts|do(?:es)? (?:that|this|it) (?:sound|look|seem)"
     r" \w+|sounds? (?:good|right|ok(?:ay)?)|seem (?:good|right)|agree)\?)\Z"
-    r"|.{0,40}?(?:需要|要不要|是否需要|是否要|要)(?:我|我来|我帮你|帮你)(?P<zh>[^？?]{3,100}?)吗?[？?]\Z",
+    r"|.{0,40}?(?:需要|要不要|是否需要|是否要|要)(?:我|我来|我帮你"
+    r"|帮你)(?P<zh>[^？?]{3,100}?)吗?[？?]\Z",
     re.IGNORECASE,
 )
 _EITHER = re.compile(r"\bor\b|还是|或者", re.IGNORECASE)
@@ -65,11 +76,26 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 _RECOMMENDS = re.compile(
-    r"(?:so,? )?(?:i(?:'d| would)? (?:recommend|suggest|propose)|my (?:recommendation|suggestion"
-    r"|proposal)|recommendation\b|proposed \w+\b|the (?:simplest|cleanest|best|right|correct)"
-    r" (?:fix|approach|solution|way|option)\b)|(?:我)?(?:建议|推荐)",
+    r"(?:so,? )?(?:(?P<head>(?:i(?:'d| would)? (?:recommend|suggest|propose)"
+    r"|(?:my )?(?:recommendation"
+    r"|suggestion|proposal)\b(?: (?:is|would be))?:?)(?: (?:that (?:we|i)|we|that|to)\b)?)"
+    r"|proposed \w+\b"
+    r"|the (?:simplest|cleanest|best|right|correct) (?:fix|approach|solution|way|option)\b)"
+    r"|(?P<zh>我?(?:建议|推荐)(?:我们)?)",
     re.IGNORECASE,
 )
+# The option that the agent itself is for.
+_PREFERS = re.compile(
+    r"(?:i(?:'d| would|'ll)? (?:go with|go for|pick|choose|recommend|suggest|prefer)"
+    r"|my (?:recommendation|suggestion|pick|choice)(?: is|:)|(?:我)?(?:建议|推荐)(?:选|用)?)"
+    r" ?(?:option |number |方案)?(?P<label>[a-h1-8])\b",
+    re.IGNORECASE,
+)
+# Options that share a line: each gets its own, as does the question behind them.
+_SHARED = re.compile(
+    r"[；;。]\s*(?=(?:方案|选项)[A-Ha-h1-8一二三四]\s*[:：])|(?<=。)(?=[你您选哪])"
+)
+_ECHOES = re.compile(r"([\u3400-\u9fff]{1,2})吧[。！!]*\Z")
 _CLAUSE = re.compile(r"[,;，；]")
 _REPORTS = re.compile(
     r"(?:i|we|you|it|they|this|that|there)(?:'ve|'m| have| had| did| was| am| are| is|'s| \w+ed)\b"
@@ -92,7 +118,8 @@ _PICKS = re.compile(
     r"|use|pick|choose|prefer|like|want|try|with|for)\s+)*(?:the )?(?:(?:option|approach|variant"
     r"|number|plan|#)\s*)?(?P<label>[a-h]|[1-8])\b"
     rf"(?P<more>(?:\s*(?:,|and|&|\+)\s*{_LABEL}\b)*)(?P<rest>.*)\Z"
-    rf"|{_OPENS}(?:(?:let'?s|i(?:'d|'ll)?|we(?:'ll)?|just|go|do|take|use|pick|choose|prefer|like|want"
+    rf"|{_OPENS}(?:(?:let'?s|i(?:'d|'ll)?|we(?:'ll)?|just|go|do|take|use|pick|choose|prefer|like"
+    rf"|want"
     rf"|try|with|for)\s+)*the (?P<place>{'|'.join(_PLACES)})(?: (?:one|option|approach|way))?\b"
     r"(?P<rest2>.*)\Z"
     rf"|{_OPENS}(?:我们?|就|还是)*(?:选择?|用|按|要|走|采用)?(?:第|方案|选项)?\s*"
@@ -109,7 +136,9 @@ _PICKED = re.compile(
     re.IGNORECASE,
 )
 _YES = re.compile(
-    r"(?:(?P<yes>yes|yep|yeah|yea|yup|sure|ok(?:ay)?|sounds (?:good|great|fine)|agreed?|approved?"
+    r"(?:(?P<yes>(?:(?:that )?works|fine|good|ok(?:ay)?) (?:for|by|with) me"
+    r"|i(?:['’]m| am) (?:fine|ok(?:ay)?|good|happy) with (?:that|it|this)|👍|yes|yep|yeah|yea|yup"
+    r"|sure|ok(?:ay)?|sounds (?:good|great|fine)|agreed?|approved?"
     r"|lgtm|absolutely|definitely|go ahead|go for it|do (?:it|that|this|so)|make it so|please do"
     r"|makes sense|of course|let'?s do (?:it|that|this)|好的?|可以|行|同意|没问题|批准|是的?|嗯|对"
     r"|就这么(?:做|办|定)|就这样)|great|perfect|good|nice|cool|alright|fine|exactly|please|thanks"
@@ -172,7 +201,7 @@ def offer_in(text: str, source: int) -> Offer | None:
         source: Seq of its entry.
     """
     options = _options(text[-_TAIL:])
-    proposal = _proposal(text[-_ENDING:])
+    proposal = _preferred(dict(options), text) or _proposal(text[-_ENDING:])
     if not options and not proposal:
         return None
     return Offer(source=source, proposal=proposal, options=options)
@@ -213,7 +242,7 @@ def _options(said: str) -> tuple[tuple[str, str], ...]:
     listed: dict[str, str] = {}
     found: dict[str, str] = {}
     after: list[str] = []
-    for line in said.splitlines():
+    for line in _SHARED.sub("\n", said).splitlines():
         option = _OPTION.match(line)
         label = option["label"].lower() if option else ""
         if option is None or (label not in _FIRST and label != _follows(found)):
@@ -245,15 +274,37 @@ def _proposal(text: str) -> str:
         what = (found["en"] or found["zh"] or "").strip()
         if _EITHER.search(what) or _STEP.match(what):
             return ""
-        if found["thinks"] or _POINTS.match(what):
-            named = (s for s in reversed(said[:at]) if _recommends(s))
-            return next(named, "").rstrip(" :：")
+        if found["bare"] or found["thinks"] or _POINTS.match(what):
+            near = said[max(at - _BEFORE, 0) : at] if found["bare"] else said[:at]
+            return next((named for s in reversed(near) if (named := _recommended(s))), "")
         return what if len(features(what).words) > 1 else ""
     return ""
 
 
-def _recommends(sentence: str) -> bool:
-    return _RECOMMENDS.match(sentence) is not None and len(features(sentence).words) >= _TELLING
+def _preferred(options: dict[str, str], text: str) -> str:
+    """Return the option that an agent says it is for at the end of its message."""
+    for sentence in sentences(text[-_ENDING:])[-_NEWEST:]:
+        found = _PREFERS.match(sentence)
+        if found and (label := found["label"].lower()) in options:
+            return f"{OPTION}{label.upper()}: {options[label]}"
+    return ""
+
+
+def _recommended(sentence: str) -> str:
+    """Return what a sentence recommends, without the words that do; empty where it is a step."""
+    found = _RECOMMENDS.match(sentence)
+    if found is None or len(features(sentence[found.end() :]).words) < _TELLING:
+        return ""
+    head = found["head"] or found["zh"]
+    what = (sentence[found.end() :] if head else sentence).strip(" :：。.")
+    return "" if _is_step(what) else what
+
+
+def _is_step(what: str) -> bool:
+    """Whether an act is a step of the work: run, running, merging."""
+    verb = re.match(r"(\w+?)(?:([a-z])\2)?ing\b", what)
+    bases = (what, f"{verb[1]}{verb[2] or ''}", f"{verb[1]}e") if verb else (what,)
+    return any(map(_STEP.match, bases))
 
 
 def chosen(offer: Offer, reply: str) -> str:
@@ -313,6 +364,8 @@ def _agreed(proposal: str, reply: str) -> str:
     while (found := _YES.match(reply, at)) and found.end() > at:
         at, agrees = found.end(), agrees or found["yes"] is not None
     rest = reply[at:]
+    if proposal and not at and (echo := _ECHOES.match(reply)) and echo[1] in proposal:
+        return f"{AGREED}{proposal}"
     if not (proposal and agrees) or _HOLDS_OFF.search(rest):
         return ""
     if rest and not _AMENDS.match(rest):

@@ -87,7 +87,7 @@ _OFFER = re.compile(
 )
 _ASKS = re.compile(
     r"\A(?:also,? |and |or |so,? |first,? |second,? |q\d*[:.)] ?"
-    r"|question:? )*(?:which|what|where|who|when|how|should|is|are|does|do|did"
+    r"|question:? )*(?:which|what|where|who|when|how|should|shall|is|are|does|do|did"
     r"|has|have|can|could you (?:confirm|clarify|tell|share|provide|specify)|will)\b.{8,240}\?\Z"
     r"|.{0,100}(?:要不要|能不能|可不可以|需不需要|该不该).{2,60}[？?]\Z"
     r"|.{4,100}(?:哪|什么|怎么|如何|是否|还是|多少|谁|吗|呢).{0,60}[？?]\Z",
