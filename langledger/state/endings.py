@@ -36,7 +36,8 @@ SUMMARY = re.compile(
     r"|all checks passed|success: no issues"
     r"|build (?:succeeded|success(?:ful)?|failed)|\bno (?:errors|issues|problems)(?: were)? found"
     r"|all tests passed|\d+ files? (?:reformatted|left unchanged|already formatted|unchanged)"
-    r"|^checked \d+ files? in\b"
+    r"|^checked \d+ files? in\b|^\s*Finished\b.* target|successfully (?:built|tagged|compiled)"
+    r"|\bbuilt in [\d.]+ ?m?s|compiled successfully"
     r"|^\W*Result: (?:PASS|FAIL)|全部(?:测试)?通过"
     r"|(?:测试|检查|编译|构建)(?:全部)?(?:通过|成功|失败)"
     r"|通过[:： ]*\d|失败[:： ]*\d",
@@ -84,9 +85,11 @@ COMMITTED = re.compile(r"^\[[\w./@-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\] ")
 PUSHED = re.compile(r"^\s*[+* ]*(?:[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,}|\[new \w+\])\s+\S+ -> ")
 REJECTED = re.compile(r"^\s*! \[(?:remote )?rejected\]")
 _NOT_COMMITTED = re.compile(
-    r"^\s*(?:error|fatal): |^nothing (?:added )?to commit|^CONFLICT \(|merge failed\b"
-    r"|^could not apply|^Aborting|permission denied|authentication failed",
+    r"^\s*(?:error|fatal): |^nothing (?:added )?to commit|permission denied|authentication failed",
     re.IGNORECASE,
+)
+_STOPPED_IN_MIDST = re.compile(
+    r"^CONFLICT \(|^Automatic merge failed|^(?:error: )?could not apply|^Aborting\b", re.IGNORECASE
 )
 # What a shell or a program says where it could not begin: its name, a colon, and why.
 _COMPLAINT = re.compile(
@@ -101,15 +104,25 @@ _FRAME = re.compile(r'^\s+File "[^"]*", line \d+')
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?::|$)")
 # The last line of a program that gave up.
 _GAVE_UP = re.compile(
-    r"^(?:\S+: )?(?:fatal|panic|(?:fatal )?error)\b ?:"
-    r"|^(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception)\b(?::|$)"
+    r"^(?:[│|] )?(?:\S+: )?(?:fatal|panic|denied|(?:fatal )?error)\b(?: from server| \d+)?"
+    r"(?: \([^)]*\))?(?: at line \d+)? ?:"
+    r"|^(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception)\b(?::|$)|\(\w+(?:Error|Exception)\)$"
     r"|^(?:curl|wget|ssh|scp|rsync|docker|kubectl|pip|git|node|\S*python[\d.]*): "
     r"|^(?:(?:command |operation )?(?:aborted|timed out|cancell?ed)|segmentation fault|killed)\b"
-    r"|^错误[:：]"
-    r"|^(?:\w+ ){0,3}(?:deploy\w*|build|push|install\w*|migration|upload|publish) failed\b",
+    r"|^(?:\w+ ){0,3}(?:deploy\w*|build|push|install\w*|migration|upload|publish) failed\b"
+    r"|^(?:[\w./-]+ ){1,4}failed(?::| because\b| with\b)|^错误[:：]",
     re.IGNORECASE,
 )
-
+# What a program that broke down leaves, wherever it stands; and what may have been got over.
+_BROKE_DOWN = re.compile(
+    r"^thread '[^']*' panicked|^PHP Fatal error|^Exception in thread \"main\"|^Node\.js v\d"
+    r"|^panic: |: +\d+ (?:Killed|Aborted|Segmentation fault)\b"
+)
+_STUMBLED = re.compile(r"^Traceback \(most recent call last\)|^HTTP/[\d.]+ [45]\d\d\b")
+_NO_TROUBLE = re.compile(
+    r"\b(?:0|no|zero|without(?: any)?) (?:errors?|fail(?:ed|ures?)|exceptions?)\b|没有错误|无错误",
+    re.IGNORECASE,
+)
 # How tools that are no shell say that they did not do what they were to do.
 _SAID_FAILED = re.compile(
     r"^\W{0,3}(?:error|fatal|exception|failed|failure|timed out|timeout)\b ?(?:[:!]|$)"
@@ -169,25 +182,31 @@ def _check(lines: Sequence[str], kind: CommandKind) -> bool | None:
     rest = lines[good + 1 :]
     if _gave_up(rest) or (kind != "test" and any(map(_ERROR_LINE.search, rest))):
         return False
-    return None if good < 0 or any(map(TROUBLE.search, rest)) else True
+    return None if good < 0 or _hints_at_trouble(rest) else True
 
 
 def _commit(lines: Sequence[str], *, masked: bool) -> bool | None:
     """What git says counts; a subject that speaks of errors is only a subject."""
-    if any(REJECTED.search(line) or _NOT_COMMITTED.search(line) for line in lines):
+    stopped = (REJECTED, _NOT_COMMITTED, _STOPPED_IN_MIDST)
+    if any(of.search(line) for line in lines for of in stopped):
         return False
     if any(COMMITTED.search(line) or PUSHED.search(line) for line in lines):
         return True
     if _is_bad(lines):  # a hook's
         return False
-    return None if masked or any(map(TROUBLE.search, lines[-_LAST:])) else True
+    return None if masked or _hints_at_trouble(lines[-_LAST:]) else True
 
 
 def _other(lines: Sequence[str]) -> bool | None:
     last = lines[-_LAST:]
-    if _gave_up(lines) or _is_bad(last):
+    broken = any(of.search(line) for line in lines for of in (_BROKE_DOWN, _STOPPED_IN_MIDST))
+    if broken or _gave_up(lines) or _is_bad(last):
         return False
-    return None if any(map(TROUBLE.search, last)) else True
+    return None if _hints_at_trouble(last) or any(map(_STUMBLED.search, lines)) else True
+
+
+def _hints_at_trouble(lines: Sequence[str]) -> bool:
+    return any(TROUBLE.search(_NO_TROUBLE.sub("", line)) for line in lines)
 
 
 def _is_bad(lines: Sequence[str]) -> bool:
