@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
 from langledger.repository.languages import language_of
 from langledger.repository.parsing import blob_of
-from langledger.repository.scan import Candidate
+from langledger.repository.scan import MAY_HOLD_SECRETS, Candidate
 
 __all__ = ["Content", "decoded", "read_file"]
 
@@ -23,6 +24,10 @@ _MARKS = (
 )
 # What code is written in beside UTF-8; of a few letters many more would do, and none be likelier.
 _ENCODINGS = ("gb18030", "shift_jis", "euc_jp", "big5", "euc_kr", "cp1252", "cp1251")
+_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY")
+# Of characters of several bytes, how many must be whole for the others to be damage.
+_WHOLE = 0.95
+_WIDE = re.compile(r"[^\x00-\x7f]+")
 _CONTROLS = frozenset(map(chr, range(32))) - frozenset("\t\n\r\f\x1b\v\b")
 _HEAD = 8192
 
@@ -61,6 +66,8 @@ def read_file(root: Path, file: Candidate, *, most: int) -> Content | None:
         return None
     except OSError as error:
         return Content(file, fault=error.strerror or str(error))
+    if _KEY.match(raw):
+        return Content(file, fault=MAY_HOLD_SECRETS)
     if len(raw) > most:
         return Content(file, fault=f"grew to more than {most:,} bytes while it was indexed")
     found = decoded(raw)
@@ -85,6 +92,11 @@ def decoded(raw: bytes) -> tuple[str, str] | None:
 
 
 def _guessed(raw: bytes) -> tuple[str, str] | None:
+    damaged = raw.decode("utf-8", "replace")
+    lost = damaged.count("\ufffd")
+    whole = sum(map(len, _WIDE.findall(damaged))) - lost
+    if whole >= _WHOLE * (whole + lost):
+        return _checked("utf-8", damaged)
     from charset_normalizer import from_bytes  # noqa: PLC0415 - an extra
 
     found = from_bytes(raw, cp_isolation=list(_ENCODINGS))

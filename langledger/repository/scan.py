@@ -16,23 +16,32 @@ from pathlib import Path, PurePosixPath
 from langledger.errors import RepositoryError
 from langledger.repository.types import Skipped
 
-__all__ = ["MAX_FILE_BYTES", "Candidate", "Place", "Scan", "is_test", "locate", "scan"]
+__all__ = [
+    "MAX_FILE_BYTES",
+    "MAY_HOLD_SECRETS",
+    "Candidate",
+    "Place",
+    "Scan",
+    "is_test",
+    "locate",
+    "scan",
+]
 
 MAX_FILE_BYTES = 1_000_000
 """Longest file that is read; what is longer is generated or data."""
 
+MAY_HOLD_SECRETS = "may hold secrets"
+
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.quotepath=false", "--no-optional-locks")
 _GIT_SECONDS = 120
 _RACY_SECONDS = 2.0  # a file this young may change again without its times telling
-_FOLDERS = frozenset(
+_PACKAGES = frozenset(["node_modules", "bower_components", "__pycache__"])  # tracked or not
+_FOLDERS = _PACKAGES | frozenset(
     [
         ".git",
         ".hg",
         ".svn",
         ".jj",
-        "node_modules",
-        "bower_components",
-        "__pycache__",
         ".venv",
         "venv",
         ".tox",
@@ -54,7 +63,8 @@ def _any_of(patterns: str) -> re.Pattern[str]:
 
 
 _SECRETS = _any_of(
-    ".env .env.* *.pem *.key *.p12 *.pfx *.keystore id_rsa id_ed25519 .netrc .pypirc"
+    ".env .env.* *.pem *.key *.p12 *.pfx *.jks *.keystore *.ppk .netrc .pypirc .pgpass .htpasswd "
+    "id_rsa id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk"
 )
 _NO_SECRETS = _any_of("*.example *.sample *.template")
 _GENERATED = _any_of(
@@ -215,7 +225,7 @@ def scan(place: Place, *, max_file_bytes: int = MAX_FILE_BYTES) -> Scan:
         max_file_bytes: Longer files are skipped.
     """
     found = Scan(place=place, files=[], skipped=[])
-    listed = _listed(place.root) if place.git else None
+    listed = _listed(place.root, found.skipped) if place.git else None
     # What was looked at later than it began may have changed in between.
     racy = time.time() - _RACY_SECONDS
     for path in listed if listed is not None else _walked(place.root, found.skipped):
@@ -246,12 +256,23 @@ def _git(root: Path, *arguments: str) -> str | None:
     return os.fsdecode(done.stdout)
 
 
-def _listed(root: Path) -> list[str] | None:
-    """Return what git knows of and what it does not ignore."""
-    told = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+def _listed(root: Path, skipped: list[Skipped]) -> list[str] | None:
+    """Return what git knows of and what it does not ignore; packages kept in git are named."""
+    told = _git(root, "ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard")
     if told is None:
         return None
-    return sorted({path for path in told.split("\0") if path})
+    tagged = {path: tag for tag, _, path in (line.partition(" ") for line in told.split("\0"))}
+    paths: list[str] = []
+    packages: set[str] = set()
+    for path, tag in sorted(tagged.items()):
+        parts = PurePosixPath(path).parts
+        at = next((n for n, part in enumerate(parts) if part in _PACKAGES), None)
+        if at is not None and tag != "?":
+            packages.add("/".join(parts[: at + 1]) + "/")
+        elif path and (tag != "?" or _FOLDERS.isdisjoint(parts)):
+            paths.append(path)
+    skipped += [Skipped(path=path, reason="installed packages") for path in sorted(packages)]
+    return paths
 
 
 def _walked(root: Path, skipped: list[Skipped]) -> Iterator[str]:
@@ -298,8 +319,6 @@ def _lines(path: Path) -> list[str]:
 
 
 def _looked_at(root: Path, path: str, racy: float, most: int) -> Candidate | Skipped | None:
-    if not _FOLDERS.isdisjoint(PurePosixPath(path).parts):
-        return None
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -319,11 +338,12 @@ def _looked_at(root: Path, path: str, racy: float, most: int) -> Candidate | Ski
 
 def _unwanted(path: str, status: os.stat_result, most: int) -> str | None:
     name = PurePosixPath(path).name
+    low = name.lower()
     reasons = {
         "a link; what it points to is indexed at its own path": stat.S_ISLNK(status.st_mode),
         "a repository within this one; index it by itself": stat.S_ISDIR(status.st_mode),
         "not a regular file": not stat.S_ISREG(status.st_mode),
-        "may hold secrets": bool(_SECRETS.fullmatch(name) and not _NO_SECRETS.fullmatch(name)),
+        MAY_HOLD_SECRETS: bool(_SECRETS.fullmatch(low) and not _NO_SECRETS.fullmatch(low)),
         "binary": PurePosixPath(name).suffix.lower() in _BINARY,
         "generated": _GENERATED.fullmatch(name) is not None,
         f"{status.st_size:,} bytes, more than max_file_bytes ({most:,})": status.st_size > most,

@@ -76,6 +76,31 @@ def test_what_is_left_out_says_why(tmp_path: Path) -> None:
     assert said["pipe"] == "not a regular file"
 
 
+def test_what_git_tracks_counts_whatever_its_folder_is_called(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    write(tmp_path, venv__lib_dot_py="1", node_modules__a__b_dot_js="2", ok_dot_py="3")
+    git(tmp_path, "add", "-f", ".")
+    write(tmp_path, site__venv__x_dot_py="4", node_modules__new_dot_js="5")
+    found = scan(locate(tmp_path))
+    assert paths(found) == ["ok.py", "venv/lib.py"]
+    assert reasons(found) == {"node_modules/": "installed packages"}
+
+
+@pytest.mark.parametrize("name", ["ID_RSA", "id_ecdsa", "server.PEM", ".ENV.local", ".pgpass"])
+def test_secrets_are_told_by_their_name_however_it_is_written(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("x")
+    assert reasons(scan(locate(tmp_path))) == {name: "may hold secrets"}
+
+
+def test_a_private_key_is_told_by_how_it_begins(tmp_path: Path) -> None:
+    for name, begins in {"deploy": "", "notes.md": "See: "}.items():
+        (tmp_path / name).write_text(f"{begins}-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n")
+    faults = [
+        read_file(tmp_path, Candidate(name, b"", 1), most=99) for name in ("deploy", "notes.md")
+    ]
+    assert [found and found.fault for found in faults] == ["may hold secrets", None]
+
+
 def test_a_name_that_is_no_utf8_is_said(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"caf\xe9.py")).write_text("1")
     assert reasons(scan(locate(tmp_path))) == {"caf\\udce9.py": "its name is not UTF-8"}
@@ -116,6 +141,10 @@ def test_what_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
     ("raw", "text"),
     [
         ("naïve 日本".encode(), "naïve 日本"),
+        (
+            "Überprüfung der Größe. ".encode() * 20 + b"\xff",
+            "Überprüfung der Größe. " * 20 + "\ufffd",
+        ),
         ("a = 'é'".encode("utf-16"), "a = 'é'"),
         ("plain text of some length".encode("utf-16-le"), "plain text of some length"),
         ("plain text of some length".encode("utf-16-be"), "plain text of some length"),
