@@ -12,7 +12,8 @@ from langledger.state.render import render_state
 from langledger.state.statements import book as books
 from langledger.state.statements.book import StatementBook
 from langledger.state.statements.likeness import replaces, same
-from langledger.state.statements.proposal import Closing, Noted, Said
+from langledger.state.statements.proposal import Closing, Noted, Proposal, Said
+from langledger.state.statements.update import as_said
 from langledger.tokens import count_text
 from tests.unit.state.folding import run
 
@@ -330,6 +331,20 @@ def test_what_the_user_takes_over_of_an_agent_is_the_users():
         "superseded",
         held.id,
     )
+
+
+@pytest.mark.parametrize(("of_user", "first"), [(True, "superseded"), (False, "active")])
+def test_a_model_changes_the_users_record_only_by_the_users_words(of_user: bool, first: str):
+    state = said("Use MySQL 5.")
+    found = Proposal(kind="decision", what="Use MySQL 8", quote="MySQL 8")
+    noted = as_said(found, state, sources=(3,), index=0, by_model=True, of_user=of_user)
+    closing = Proposal(kind="close", what="", id="d0", quote="MySQL 8")
+    ends = as_said(closing, state, sources=(3,), index=0, by_model=True, of_user=False)
+    StatementBook(state).take([noted, ends])
+    assert [(s.status, s.against is None) for s in state.decisions] == [
+        (first, True),
+        ("active", of_user),
+    ]
 
 
 def test_what_a_model_found_in_the_users_words_is_the_users():
