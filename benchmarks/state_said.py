@@ -7,7 +7,7 @@
 - user directives: every hit of the patterns in a user message, a sample for a reader to judge;
 - tasks noticed; size of the state over the messages; milliseconds a message.
 
-The sample is printed for a reader; what one called wrong is in docs/benchmarks.md.
+The sample is printed for a reader; what one said of each hit is in benchmarks/state_judged.md.
 """
 
 from __future__ import annotations
