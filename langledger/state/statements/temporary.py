@@ -15,9 +15,10 @@ _ONCE = re.compile(
 )
 _UNTIL_TOLD = re.compile(
     r",? (?:just )?(?:yet\b|(?:for|right) now\b|(?:for|at) the moment\b|until further notice\b"
-    r"|(?:un)?til+ (?:i|we)\b|before (?:i|we)\b).*",
+    r"|(?:un)?til+ i\b).*",
     re.IGNORECASE | re.DOTALL,
 )
+_NEVER = re.compile(r"\b(?:never|always|ever)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"\s*(?:[,;，；]|\b(?:and|then)\b)\s*", re.IGNORECASE)
 _LEADS = re.compile(r"(?:(?:so|now|please|just|you can|you may|let'?s|go ahead and)\s+)+")
 _GOES_ON = re.compile(
@@ -39,7 +40,7 @@ def only_once(text: str) -> bool:
 
 def until_told(ban: str) -> str:
     """Return a ban that holds until further word, without those words; empty where it is none."""
-    found = _UNTIL_TOLD.search(ban)
+    found = None if _NEVER.search(ban) else _UNTIL_TOLD.search(ban)
     return ban[: found.start()] if found else ""
 
 

@@ -128,6 +128,8 @@ def test_the_newest_order_wins(order: str, then: str, now: str):
         ("dont commit yet", ["commit messages are short"], "active"),
         ("don't push yet", ["should we push it?"], "active"),
         ("never push to main", ["push it"], "active"),
+        ("never deploy until I say so", ["deploy it"], "active"),
+        ("don't merge before we run the tests", ["merge it"], "active"),
     ],
 )
 def test_a_ban_until_further_word_holds_until_then(ban: str, then: list[str], now: str):
