@@ -108,11 +108,12 @@ def _frame(
         return
     path, blob, asked = file["path"], file["blob"], query.brief
     line = None if place.line is None else (place.line, place.line)
-    yield Named(path=path, blob=blob, share=_FRAME, own=_FRAME, asked=asked, lines=line)
+    own = _PLACE if query.brief else _FRAME
+    yield Named(path=path, blob=blob, share=_FRAME, own=own, asked=asked, lines=line)
     # The repository may have changed since the trace: the function counts, wherever it stands.
     for row in symbols:
         if row["name"] == place.symbol and row["path"] == path:
-            yield _definition(row, _FRAME, asked=asked)
+            yield _definition(row, _FRAME, own=own, asked=asked)
 
 
 def _path(query: CodeQuery, place: Place, file: Row | None) -> Iterator[Named]:
@@ -132,15 +133,16 @@ def _symbol(query: CodeQuery, symbol: str, rows: Sequence[Row]) -> Iterator[Name
     if different <= _DEFINED:
         for row in rows:
             asked = query.brief and is_meant(symbol, row)
-            yield _definition(row, _SYMBOL / different, asked=asked)
+            share = _SYMBOL / different
+            yield _definition(row, share, own=share, asked=asked)
 
 
-def _definition(row: Row, share: float, *, asked: bool) -> Named:
+def _definition(row: Row, share: float, *, own: float, asked: bool) -> Named:
     return Named(
         path=row["path"],
         blob=row["blob"],
         share=share,
-        own=share,
+        own=own,
         asked=asked,
         lines=(row["start_line"], row["end_line"]),
         symbol=row["symbol"],

@@ -45,8 +45,8 @@ class Whole:
 
     Attributes:
         hit: The piece of it that was found.
-        pieces: All of it, with the definitions within it, in the order of lines. Where they are too
-            many: of what a brief question names its own pieces, else what was found.
+        pieces: All of it, with the definitions within it, in the order of lines; where they are too
+            many, the first of its own are given.
     """
 
     hit: CodeHit
@@ -137,10 +137,10 @@ class _Filling:
         """Take definitions that shall be given whole."""
         for rank, whole in enumerate(self._firm):
             pieces = _fitting(whole, self._half)
-            all_of_it = pieces is whole.pieces or len(pieces) == 1
-            least = 0 if all_of_it else self._room - self._half
-            for hit in pieces:
-                self._take(hit, rank, least)
+            least = 0 if pieces is whole.pieces else self._room - self._half
+            for place, hit in enumerate(pieces):
+                if not self._take(hit, rank, least if place else 0):
+                    break  # what follows would stand without what is before it
 
     def missing(self) -> str:
         """Return a line of those of which there was no room for a piece, and take its room."""
@@ -173,21 +173,21 @@ class _Filling:
         parts = [self._parts[text] for text in self._ranks]
         return sorted(parts, key=lambda one: (self._ranks[one.hit.text], one.hit.start_line))
 
-    def _take(self, hit: CodeHit, rank: int, least: int = 0) -> None:
-        if hit.text in self._ranks:
-            return
-        size = count_text(_shown([self._parts[hit.text]])) + 1
-        if self._room - size >= least:
+    def _take(self, hit: CodeHit, rank: int, least: int = 0) -> bool:
+        """Take a hit if so much room stays, and say whether it is there."""
+        if hit.text not in self._ranks:
+            size = count_text(_shown([self._parts[hit.text]])) + 1
+            if self._room - size < least:
+                return False
             self._ranks[hit.text] = rank
             self._room -= size
+        return True
 
 
 def _fitting(whole: Whole, most: int) -> Sequence[CodeHit]:
-    """Return the pieces of a definition, or of a long one those of itself, or the one found."""
+    """Return the pieces of a definition, or of a long one those that are not of others within."""
     if len(whole.pieces) == 1 or sum(hit.tokens for hit in whole.pieces) <= most:
         return whole.pieces
-    if not whole.hit.metadata["asked"]:
-        return [whole.hit]
     number = whole.hit.metadata["definition"]
     return [hit for hit in whole.pieces if hit.metadata["definition"] == number]
 

@@ -109,7 +109,7 @@ def read_query(query: str, *, root: str = "") -> CodeQuery:
         return CodeQuery(text=text, title="", edit=edit, brief=True)
     brief = len(text) <= _LONGEST_ASKED
     frames = _frames(text)
-    known = {place.path for place in frames}
+    known = {place.path.lstrip("/") for place in frames}
     return CodeQuery(
         text=text,
         title=next((line.strip() for line in text.splitlines() if line.strip()), ""),

@@ -18,6 +18,7 @@ from langledger.repository.answers import RERANKED, hit_of, reasons_of, reranked
 from langledger.repository.candidates import Keys, candidates, piece_of, queries
 from langledger.repository.hits import CodeFound, CodeHit
 from langledger.repository.mentions import (
+    WHOLE,
     Named,
     asks_for_tests,
     endings,
@@ -226,6 +227,9 @@ def _resolved(
     if request.tests is None and asks_for_tests(query, files):
         query = replace(query, tests=True)
     absent = {*rare} - {rare[row["place"] - 1] for row in there}
+    named = named_by(query, files, symbols)
+    if any(one.lines == WHOLE for one in named):
+        likely = []  # a file is asked for: its pieces, in their order
     search = _Search(
         keys=keys,
         request=request,
@@ -233,7 +237,7 @@ def _resolved(
         extent=extent,
         asked=asked,
         terms=chosen_terms({t: asked[t] for t in likely if t not in absent}, extent),
-        named=named_by(query, files, symbols),
+        named=named,
     )
     if not search.terms and not search.named:
         nothing = "no word of the question occurs in the repository"

@@ -1,4 +1,4 @@
-"""The definitions that an answer should give whole: what a question names, and the best hit."""
+"""What an answer must have: the best hit, and whole what a brief question names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _MOST = 8  # definitions
 
 
 def wholes_of(keys: Keys, hits: Sequence[CodeHit]) -> Operation[list[Whole]]:
-    """Return the definitions of the best hit and of those that a brief question names.
+    """Return the best hit, and the definitions that a brief question names with all their pieces.
+
+    Of a report's best hit the rest of its definition is worth less than other definitions.
 
     Args:
         keys: Of the worktree.
@@ -36,9 +38,11 @@ def wholes_of(keys: Keys, hits: Sequence[CodeHit]) -> Operation[list[Whole]]:
 
 
 def _is_cut(hit: CodeHit) -> bool:
-    """Say whether there is more of a hit's definition than the hit."""
+    """Say whether there is more of a definition that was asked for than the hit."""
     first, last = hit.metadata["first_line"], hit.metadata["last_line"]
-    return bool(hit.symbol) and (hit.start_line > first or hit.end_line < last)
+    return bool(hit.symbol and hit.metadata["asked"]) and (
+        hit.start_line > first or hit.end_line < last
+    )
 
 
 def _key(hit: CodeHit) -> tuple[str, int]:

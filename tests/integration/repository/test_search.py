@@ -314,12 +314,15 @@ def test_a_file_that_is_named_is_found(code: RepositoryMemory, folder: Path) -> 
     assert code.search("please fix conf.yaml")[0].path == "conf.yaml"
     assert code.search("README.md")[0].path == "README.md"
     assert code.search("tests/test_cart.py")[0].path == "tests/test_cart.py"
-    assert {hit.path for hit in code.search("shop/cart.py", k=4)} == {"shop/cart.py"}
+    hits = code.search("shop/cart.py")
+    assert {hit.path for hit in hits} == {"shop/cart.py"}
+    assert [hit.start_line for hit in hits] == sorted(hit.start_line for hit in hits)
     line = FILES["shop/prices.py"].splitlines().index("def discount_for(article):") + 1
     asked = f"please look at shop/prices.py:{line}, the total of the cart is wrong"
     assert symbols(code, asked)[0] == "discount_for"
     package = 'File "/usr/lib/python3/dist-packages/shop/mail.py", line 99, in zzz'
     assert code.search(package)[0].path == "shop/mail.py"
+    assert symbols(code, package.replace("99", "5"))[0] == "send_receipt"
 
 
 def test_what_does_not_fit_is_named(code: RepositoryMemory) -> None:

@@ -44,6 +44,8 @@ TRACES = {
 def test_frames_of_a_trace_are_read_innermost_first(language: str) -> None:
     text, frames = TRACES[language]
     assert list(read_query(text).frames) == frames
+    named = {place.path for place in read_query(text).paths}
+    assert not named & {place.path.lstrip("/") for place in frames}
 
 
 def test_a_number_that_no_file_reaches_is_a_line_all_the_same() -> None:
