@@ -124,14 +124,14 @@ def test_calls_at_which_nothing_can_happen_are_left_out_without_a_trace(
 
 
 def test_exact_values_by_cycles(bench, tmp_path: Path) -> None:
-    pairs = {f"key-{n}": f"value-{n * 7919}" for n in range(40)}
+    pairs = {f"key-{n}": f"value-{n * 7919}" for n in range(20)}
     messages = []
     for key, value in pairs.items():
         text = f"The value of {key} is {value}. " + "Nothing else matters here. " * 30
         messages.append({"role": "user", "content": text})
         messages.append({"role": "assistant", "content": [{"type": "text", "text": "Noted."}]})
     questions = [
-        {"id": k, "category": "exact", "epoch": n // 4, "question": f"What is {k}?", "expected": v}
+        {"id": k, "category": "exact", "epoch": n // 2, "question": f"What is {k}?", "expected": v}
         for n, (k, v) in enumerate(pairs.items())
     ]
     file = tmp_path / "exact.json"
@@ -141,18 +141,18 @@ def test_exact_values_by_cycles(bench, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     answers = [r for r in records(out) if r["kind"] == "answer"]
     ours = [r for r in answers if r["run"] == {**r["run"], "strategy": "langledger", "cycles": 1}]
-    assert sum(r["reached"] for r in ours) == 40
-    assert sum(r["in_view"] for r in ours) < 40
-    done = bench("exact", file, *OURS, "--window", "3000", "--out", out)
+    assert sum(r["reached"] for r in ours) == 20
+    assert sum(r["in_view"] for r in ours) < 20
+    done = bench("exact", file, *OURS, "--window", "2000", "--out", out)
     assert done.exit_code == 0, done.output
     sent = [r for r in records(out) if r["kind"] == "answer" and "asked_at" in r["run"]]
     seen = {
         name: sum(r["in_view"] for r in sent if r["run"]["strategy"] == name)
         for name in ("langledger", "trimming")
     }
-    assert seen["langledger"] == 40 > seen["trimming"]
-    assert all(r["tokens"] < 3000 for r in sent)
-    assert "at a window of 3,000" in done.stdout
+    assert seen["langledger"] == 20 > seen["trimming"]
+    assert all(r["tokens"] < 2000 for r in sent)
+    assert "at a window of 2,000" in done.stdout
 
 
 def test_bad_calls_are_told(bench, session: Path, tmp_path: Path) -> None:
