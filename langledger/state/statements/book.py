@@ -132,20 +132,24 @@ class StatementBook:
 
     def _close(self, closing: Closing) -> None:
         """End the record that is meant: the one named, else the one the words fit best."""
-        best: tuple[float, bool, StatementKind, int] | None = None
+        best: tuple[float, int, StatementKind, int] | None = None
         for kind in closing.kinds:
             for at, known in enumerate(self._state.statements(kind)):
-                if known.status != "active" or known.position >= closing.position:
+                ended = known.status == "expired" and known.sources[-1:] == (closing.source,)
+                earlier = known.status == "active" and known.position < closing.position
+                yields = kind != "question" and _yields(closing, known)
+                if yields or not (earlier or ended):
                     continue
-                if kind != "question" and _yields(closing, known):
-                    continue
-                fits = _fit(closing, known), known.against is None
+                # what the same message ended already is what is meant, rather than another
+                fits = _fit(closing, known), 2 if ended else int(known.against is None)
                 if fits[0] >= _CLOSES and (best is None or fits >= best[:2]):
                     best = *fits, kind, at
         if best is None:
             return
         *_, kind, at = best
         held = self._state.statements(kind)
+        if held[at].status == "expired":
+            return
         why = closing.answer if kind == "question" else (closing.answer or held[at].why)
         held[at] = held[at].model_copy(
             update={

@@ -38,13 +38,18 @@ _FAMILIES = tuple(
 )
 _WORDS = re.compile(r"[a-z][\w-]*|空格|制表符|驼峰|下划线")
 _VALUE = (
-    r"[`\"']?[A-Za-z0-9][\w.+#/@-]*[`\"']?(?: (?!(?:for|as|in|on|with|and|or)\b)[\w.+#/@-]+){0,2}?"
+    r"[`\"']?[A-Za-z0-9][\w.+#/@-]*[`\"']?"
+    r"(?: (?!(?:for|as|in|on|with|and|or|over|instead|rather)\b)[\w.+#/@-]+){0,2}?"
 )
 _CHOICE = re.compile(
-    r"\A(?:(?:let['’]?s|we(?:['’]ll| will)|just|please|always)\s+)*"
-    r"(?:use|go with|(?:go |revert )?back to|(?:switch|move|change) (?:back )?to|adopt|stick with"
+    r"\A(?:(?:let['’]?s|we(?:['’]ll| will)|just|please|always"
+    r"|(?:i|we)(?:['’]ve| have)? (?:decided|chosen|chose|opted) to"
+    r"|i(?:['’]ve| have)?(?=\s+(?:chose|went|picked|switched)))\s+)*"
+    r"(?:use|chose|went with|picked|switched to|go with|(?:go |revert )?back to"
+    r"|(?:switch|move|change) (?:back )?to|adopt|stick with"
     rf"|take|pick|choose)\s+(?:the )?(?P<value>{_VALUE})"
     r"(?:\s+(?:for|as) (?!(?:now|this|that|it|me)\b)(?P<purpose>[^,.;]{2,40}?))?"
+    r"(?:\s+(?:instead of|rather than|over) [\w.+#-]+)?"
     r"(?:\s+(?:instead|please|pls|then|now|for now|after all|again))*[\s.!]*\Z"
     r"|\A(?:我们?|那|就|还是|请|直接|统一|一律)*(?:使用|采用|改用|换成|换回|改回|切换到|用)\s*"
     r"(?P<zh>[A-Za-z][\w.+#-]*|空格|制表符|驼峰|下划线)\s*(?:来)?(?:做|作为|当)?"

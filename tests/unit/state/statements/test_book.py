@@ -7,6 +7,7 @@ import random
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from langledger.state.fold import StateFold
 from langledger.state.records import Origin, Statement, WorkingState
 from langledger.state.render import render_state
 from langledger.state.statements import book as books
@@ -291,6 +292,8 @@ OVERRULED = [
         "I decided to add a retry to the client because it fails.",
     ),
     ("Keep the audit table.", "I've decided to delete the audit table because nothing reads it."),
+    ("Use yarn.", "I decided to use npm instead of yarn because it is faster."),
+    ("Use Redis for the cache.", "I chose Memcached for the cache because it is here."),
     ("Use Postgres 17.", "I decided to use Postgres 18 because it is newer."),
     ("不要使用 npm。", "我决定使用 npm，因为 yarn 没装。"),
 ]
@@ -319,6 +322,16 @@ def test_the_order_in_which_they_are_found_changes_nothing(origin: Origin, first
     ]
     StatementBook(state).take([Closing(id="c1", source=5, origin=origin)])
     assert state.conventions[0].status == "active"
+
+
+def test_a_permission_ends_the_ban_and_not_what_the_agent_decided():
+    state = run(
+        HumanMessage("Never use npm."), AIMessage("I decided to use npm because it is here.")
+    )
+    folding = StateFold(state)
+    folding.add(HumanMessage("You can use npm now."), 2)
+    assert [s.status for s in folding.state.conventions] == ["expired"]
+    assert [s.status for s in folding.state.decisions] == ["active"]
 
 
 def test_what_the_user_takes_over_of_an_agent_is_the_users():
