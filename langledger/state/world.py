@@ -25,7 +25,8 @@ MAX_DIFFERENCES = 20
 def git_probe(cwd: str | Path) -> WorldProbe:
     """Return a probe that asks git what stands changed below a directory's repository.
 
-    Outside of a repository, or without git, it knows nothing.
+    Outside of a repository, or without git, it knows nothing. It is ``git status`` that is asked
+    and not ``git diff --stat``: paths are compared, and a diff leaves out new and staged files.
     """
 
     def probe() -> list[str] | None:

@@ -15,14 +15,16 @@ _NOT_ORDERS = (
     r"|gonna|going|would|will|was|were|had|been|have been|in my"
     r"|seen|heard|met|done|tried|felt|saw|knew|thought"
     r"|give up|ask again|ask me why|say|love|agree|expect|quite|even know|work\b|exist"
-    r"|tell me|get (?:what|why|how|the|this|that|it)\b|follow\W*\Z|follow why"
+    r"|tell me|laugh|cry|judge|ask\W*\Z|get (?:what|why|how|the|this|that|it)\b|follow\W*\Z"
+    r"|follow why"
 )
 # What "never" and "always" report of: what was, what is done by something, how something is.
 _REPORTED = (
     r"(?:(?!(?:embed|exceed|proceed|succeed|feed|seed|speed)\b)\w+ed|(?!alias\b)\w+[^\Wsui]s"
     r"|(?!(?:ping|bring|string)\b)\w+ing|went|got|gave|came|ran|broke|became|took|made|wrote|lost"
     r"|found|left|kept|slow|fast|null|none|empty|undefined|nan|zero|true|false|wrong|right|broken"
-    r"|flaky|late|early|busy|down|up|red|green|same|on|off|in|at|about|one|when|since|because)\b"
+    r"|flaky|late|early|busy|down|up|red|green|same|on|off|in|at|about|one|when|since|because|the"
+    r"|an?|my|our|his|her|their|this|these|those)\b"
 )
 _DOING = (
     r"using|adding|writing|changing|creating|touching|committing|running|editing|putting|making"
@@ -48,7 +50,8 @@ _LANGUAGE = (
 _CONVENTIONS = (
     Rule(
         "convention",
-        rf"(?:do not|don'?t|never(?!{_BARE}\s+{_REPORTED})|avoid|please refrain from){_BARE}\s+"
+        rf"(?:do not|don'?t|never(?!{_BARE}\s+{_REPORTED})|avoid(?! (?:looks|is|seems|sounds)\b)"
+        rf"|please refrain from){_BARE}\s+"
         rf"(?!(?:{_NOT_ORDERS})\b)"
         r"(?!forget)[a-z`\"]",
         0.9,
@@ -154,7 +157,7 @@ _CONVENTIONS = (
     ),
     Rule(
         "convention",
-        r"(?:prefer|stick (?:to|with)|adhere to|conform to|comply with)\s+[\w`\"]",
+        r"(?:prefer(?! not to say\b)|stick (?:to|with)|adhere to|conform to|comply with)\s+[\w`\"]",
         0.85,
     ),
     Rule(
@@ -194,7 +197,7 @@ _CONVENTIONS = (
     Rule("convention", r"(?:rule|convention|policy|requirement|constraint)\s*:\s*\S.{5,}", 0.85),
     Rule(
         "convention",
-        rf"no {_NO_THINGS}\b(?!.*\b(?:found|needed|left|remain|were|was|are|is)\b)",
+        rf"no {_NO_THINGS}\b(?!.*\b(?:found|needed|left|remain|were|was|are|is|yet|from)\b)",
         0.85,
     ),
     Rule(
@@ -246,11 +249,15 @@ _DEFINITIONS = (
     Rule(
         "definition",
         r"(?:when|if|whenever) (?:i|we) (?:say|write|talk about"
-        r"|speak of) [\"'`“]?[\w /.-]{1,40}[\"'`”]?,?"
-        r" (?:i|we) (?:always )?mean (?!(?:it|that|this)\b)\S.{2,}",
+        r"|speak of) [\"'`“]?(?P<term>[\w /.-]{1,40})[\"'`”]?,?"
+        r" (?:i|we) (?:always )?mean (?!(?:it|that|this|(?P=term))\b)\S.{2,}",
         0.9,
     ),
-    Rule("definition", r"[\"“][^\"“”]{1,40}[\"”] = [\w\"'`“][^=]*\s[^=]{2,}", 0.85),
+    Rule(
+        "definition",
+        r"(?!.*\b(?:i|we) (?:get|got|see|saw)\b)[\"“][^\"“”]{1,40}[\"”] = [\w\"'`“][^=]*\s[^=]{2,}",
+        0.85,
+    ),
     Rule("definition", r"by [\"'`“]?[\w /.-]{1,40}[\"'`”]?,? (?:i|we) mean\s+\S.{3,}", 0.9),
     Rule(
         "definition",

@@ -232,7 +232,7 @@ DECISIONS = (
         r"|support|target|ship)\s+(?!going)\S.{2,}",
         0.75,
     ),
-    Rule("decision", rf"(?:go|going|went) with\s+(?!{_VAGUE})\S", 0.85),
+    Rule("decision", rf"(?:go|going|went) with\s+(?!{_VAGUE})(?!the flow)\S", 0.85),
     Rule(
         "decision",
         r"(?:choose|pick|take)\s+(?:option|the (?:first|second|third|last)|approach"
@@ -286,7 +286,8 @@ CORRECTIONS = (
     ),
     Rule(
         "convention",
-        rf"it'?s (?:called |named )?(?:{_NUMBER}|{_CODE}|[`\"']\S+|(?-i:[A-Z])[\w.+#-]*){_END}",
+        rf"it'?s (?!\d[\d:.]* ?(?:[ap]m|o'clock)\b)(?:called |named )?(?:{_NUMBER}|{_CODE}"
+        rf"|[`\"']\S+|(?-i:[A-Z])[\w.+#-]*){_END}",
         0.8,
     ),
     Rule(
