@@ -18,6 +18,7 @@ from langledger.compaction.todos import Todos
 __all__ = ["LONGEST", "SPEAKS_FOR_USER", "Finding", "Found", "Key", "Section"]
 
 _AGAIN = 0.3
+_MOST_KINDS = 4096  # of lines that differ in numbers alone, remembered at once
 
 LONGEST = 320
 """Characters of one line; it also keeps every pattern from long searches."""
@@ -141,6 +142,8 @@ class Found:
             if place not in self.by_key:
                 place = self._by_likeness.get((finding.section, like), place)
             self._by_likeness[finding.section, like] = place
+            if len(self._by_likeness) > _MOST_KINDS:
+                del self._by_likeness[next(iter(self._by_likeness))]
         known = self.by_key.pop(place, None)
         if known is not None and not _replaces(finding, known):
             finding.merge(known)
