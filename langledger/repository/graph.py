@@ -8,13 +8,14 @@ no others, and branches that share a file need not agree on what it calls.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from langledger.database.queries import load_queries
 from langledger.operations import Operation, Query, Row, fetch, fetch_all
 from langledger.repository.indexing import Keys
-from langledger.repository.resolving import Definition, Source, resolve
+from langledger.repository.packages import handed_on
+from langledger.repository.resolving import Definition, Source, name_of, resolve
 from langledger.repository.rows import imports_from, symbol_from
 from langledger.repository.types import Edge, Import, Symbol
 
@@ -43,25 +44,25 @@ def edges_from(
 ) -> Operation[list[Edge]]:
     """Return what definitions refer to: what they call, inherit from, use; and was seen called.
 
+    A file's own code (number 0) also refers to what the file imports by name.
+
     Args:
         keys: The worktree.
         nodes: The definitions; number 0 stands for a file's own code.
         ambiguous: Return also those edges of which nobody knows where they lead.
     """
     paths = sorted({path for path, _ in nodes})
-    files = yield from _files(keys, paths)
+    files = yield from _importing(keys, paths)
     sources = [
-        files.symbols[path][number]
+        _source(path, files.symbols[path][number], files)
         for path, number in nodes
         if number < len(files.symbols.get(path, ()))
     ]
-    names = {ref.name for symbol in sources for ref in symbol.references}
+    names = {name_of(ref, one.imports) for one in sources for ref in one.symbol.references}
     definitions = yield from _definitions(keys, names)
     found: list[Edge] = []
-    for path, number in nodes:
-        if number < len(files.symbols.get(path, ())):
-            source = _source(path, files.symbols[path][number], files)
-            found += _edges(source, definitions, ambiguous=ambiguous)
+    for source in sources:
+        found += _edges(source, definitions, ambiguous=ambiguous)
     found += yield from _traced(keys, nodes, files, forward=True)
     return _distinct(found)
 
@@ -84,8 +85,7 @@ def edges_to(
     }
     if not names:
         return []
-    rows = yield from fetch(_queries["mentioning"], names=sorted(names), limit=_MENTIONS, **keys)
-    files = yield from _files(keys, sorted({row["path"] for row in rows}))
+    rows, files = yield from _mentioning(keys, names)
     definitions = yield from _definitions(keys, names)
     wanted = set(nodes)
     found: list[Edge] = []
@@ -95,6 +95,29 @@ def edges_to(
         found += [edge for edge in edges if edge.target in wanted]
     found += yield from _traced(keys, nodes, own, forward=False)
     return _distinct(found)
+
+
+def _mentioning(keys: Keys, names: set[str]) -> Operation[tuple[list[Row], _Files]]:
+    """Return the definitions that mention one of these names, or one that an import gave it."""
+    rows = yield from fetch(_queries["mentioning"], names=sorted(names), limit=_MENTIONS, **keys)
+    files = yield from _importing(keys, sorted({row["path"] for row in rows}))
+    others = {
+        item.alias.rpartition(".")[2]
+        for items in files.imports.values()
+        for item in items
+        if item.name in names and item.alias
+    } - names
+    if not others:
+        return rows, files
+    more = yield from fetch(_queries["mentioning"], names=sorted(others), limit=_MENTIONS, **keys)
+    known = {(row["path"], row["symbol"]) for row in rows}
+    rows += [row for row in more if (row["path"], row["symbol"]) not in known]
+    return rows, (yield from _importing(keys, sorted({row["path"] for row in rows})))
+
+
+def _importing(keys: Keys, paths: Sequence[str]) -> Operation[_Files]:
+    files = yield from _files(keys, paths)
+    return replace(files, imports=(yield from handed_on(keys, files.imports)))
 
 
 def _files(keys: Keys, paths: Sequence[str]) -> Operation[_Files]:
@@ -164,7 +187,7 @@ def _edges(
         )
         for reference in source.symbol.references
         for target, resolution, confidence in resolve(
-            reference, source, definitions.get(reference.name, ())
+            reference, source, definitions.get(name_of(reference, source.imports), ())
         )
         if ambiguous or resolution != "ambiguous"
     ]

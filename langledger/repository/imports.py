@@ -59,7 +59,7 @@ def _javascript(text: str) -> Iterator[_Found]:
     if default:
         yield module, "default" if before.startswith("import") else "", default[1]
     if not (inner or space or default):
-        yield module, "", ""
+        yield module, "*" if before.startswith("export *") else "", ""
 
 
 def _go(text: str) -> Iterator[_Found]:

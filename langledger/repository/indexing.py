@@ -2,8 +2,9 @@
 
 What a file's size, times and inode say unchanged is not read; what is read and has a content that
 is known already (a rename, another branch, another worktree) is not parsed. The rest is parsed,
-batch by batch, the next one while the last is written. A batch is one transaction: after a kill, or
-beside another indexer, what is there is whole, and going on means to index again.
+batch by batch, the next one while the last is written. What was read as text since its grammar
+failed is parsed once more: the machine may have been at fault. A batch is one transaction: after a
+kill, or beside another indexer, what is there is whole, and going on means to index again.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -34,6 +35,8 @@ _BATCH_BYTES = 1_000_000
 _ALONE = 30  # files; a worker process takes longer to start than fewer do to parse
 _AHEAD = 4  # batches parsed, or being parsed, before they are written
 _MOST_PROCESSES = 4
+_ONCE = "read as text:"  # how the fault begins of what is worth another try
+_TWICE = "read as text, tried twice:"
 
 OnProgress: TypeAlias = Callable[[Progress], None]
 Keys: TypeAlias = Mapping[str, Any]
@@ -61,6 +64,7 @@ class _Batch:
 
     read: list[Content]
     gone: list[str]
+    again: list[UUID]  # contents that were read as text, and are tried again
     parsing: Future[list[ParsedFile]] | None = None
 
 
@@ -85,7 +89,7 @@ def index_worktree(
         Query(_queries["register"], {**keys, "name": name}),
         Query(_queries["register_worktree"], {**keys, "root": str(root)}),
     )
-    rows = yield from fetch(_queries["files"], **keys)
+    rows = yield from fetch(_queries["files"], **keys, once=f"{_ONCE}%")
     stamps = {row["path"]: bytes(row["stamp"]) for row in rows}
     changed = [item for item in found.files if stamps.get(item.path) != item.stamp]
     tally = _Tally(total=len(changed), blobs={row["path"]: row["blob"] for row in rows})
@@ -163,9 +167,10 @@ def _begin(
     read = [item for item in contents if item is not None]
     gone = [file.path for file, item in zip(files, contents, strict=True) if item is None]
     blobs = sorted({item.blob for item in read if item.blob is not None})
-    rows = yield from fetch(_queries["known_blobs"], blobs=blobs, **keys)
-    fresh = _distinct(read, {row["blob"] for row in rows})
-    return _Batch(read, gone, parsers.submit(_tasks(fresh)) if fresh else None)
+    rows = yield from fetch(_queries["known_blobs"], blobs=blobs, once=f"{_ONCE}%", **keys)
+    fresh = _distinct(read, {row["blob"] for row in rows if not row["again"]})
+    again = [row["blob"] for row in rows if row["again"]]
+    return _Batch(read, gone, again, parsers.submit(_tasks(fresh)) if fresh else None)
 
 
 def _distinct(read: Sequence[Content], known: set[UUID]) -> list[Content]:
@@ -179,7 +184,8 @@ def _tasks(contents: Sequence[Content]) -> list[tuple[UUID, str, str, str]]:
 def _write(keys: Keys, batch: _Batch, options: IndexOptions, tally: _Tally) -> Operation[None]:
     parsing = batch.parsing
     parsed = (yield from call(parsing.result)) if parsing is not None else []
-    put = yield from _put(keys, parsed, batch.read)
+    parsed = [_tried(item) if item.blob in batch.again else item for item in parsed]
+    put = yield from _put(keys, parsed, batch.read, batch.again)
     left = [item for item in batch.read if item.file.path not in put]
     if left:  # their content was pruned while they waited here: it is parsed once more
         again = Parsers(0)
@@ -189,7 +195,8 @@ def _write(keys: Keys, batch: _Batch, options: IndexOptions, tally: _Tally) -> O
     tally.gone += batch.gone
     tally.parsed += len(parsed)
     indexed = [item for item in batch.read if item.blob is not None]
-    same = sum(tally.blobs.get(item.file.path) == item.blob for item in indexed)
+    new = {item.blob for item in parsed}
+    same = sum(tally.blobs.get(i.file.path) == i.blob and i.blob not in new for i in indexed)
     tally.same += same
     tally.linked += len(indexed) - len(parsed) - same
     tally.done += len(batch.read) + len(batch.gone)
@@ -199,14 +206,27 @@ def _write(keys: Keys, batch: _Batch, options: IndexOptions, tally: _Tally) -> O
         yield from call(lambda: notify(told))
 
 
+def _tried(parsed: ParsedFile) -> ParsedFile:
+    """Say of what failed again that it did, so that it is let be."""
+    fault = parsed.fault
+    return replace(parsed, fault=fault.replace(_ONCE, _TWICE, 1)) if fault else parsed
+
+
 def _put(
-    keys: Keys, parsed: Sequence[ParsedFile], read: Sequence[Content | Skipped]
+    keys: Keys,
+    parsed: Sequence[ParsedFile],
+    read: Sequence[Content | Skipped],
+    again: Sequence[UUID] = (),
 ) -> Operation[set[str]]:
     """Write contents and the files that have them, in one transaction; return the files' paths."""
     ordered = sorted(parsed, key=lambda item: item.blob)
-    contents = [Query(_queries["put_blobs"], {**keys, **blob_columns(ordered)})]
+    anew = {**keys, "again": list(again), "once": f"{_ONCE}%"}
+    contents = [Query(_queries["put_blobs"], {**anew, **blob_columns(ordered)})]
+    cleared = [Query(_queries["clear_blobs"], anew)]
     files = Query(_queries["put_files"], {**keys, **file_columns(read)})
-    results = yield from fetch_all(*(contents if ordered else []), files)
+    results = yield from fetch_all(
+        *(cleared if again else []), *(contents if ordered else []), files
+    )
     return {row["path"] for row in results[-1]}
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from langledger.repository.imports import imports_of
 from langledger.repository.languages import grammar_of
-from langledger.repository.types import Import, Reference, ReferenceKind, Symbol
+from langledger.repository.types import WHOLE, Import, Reference, ReferenceKind, Symbol
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -118,6 +118,7 @@ def outline_of(language: str, source: bytes, *, seconds: float = _SECONDS) -> Ou
         return Outline([_symbol(0, whole, ())], fault=fault)
     definitions = _nested([whole, *_definitions(found, source)])
     references = _placed(found, definitions)
+    references[0] += _imported(found.imports)
     symbols = [_symbol(n, item, references[n]) for n, item in enumerate(definitions)]
     return Outline(symbols, found.imports, fault)
 
@@ -264,6 +265,15 @@ def _placed(found: _Found, definitions: Sequence[_Definition]) -> list[list[Refe
         reference = Reference(kind=kind, name=name[:200], receiver=receiver, line=line)
         placed[number].setdefault((kind, name, receiver), reference)
     return [list(items.values()) for items in placed]
+
+
+def _imported(imports: Sequence[Import]) -> list[Reference]:
+    """Return what a file imports by name as references of its own, by the name it has there."""
+    named = {item.name: item for item in reversed(imports) if item.name not in WHOLE}
+    return [
+        Reference(kind="import", name=name[:200], receiver="", line=item.line)
+        for name, item in named.items()
+    ]
 
 
 def _classes(found: _Found, definitions: Sequence[_Definition]) -> dict[tuple[int, str], str]:

@@ -12,7 +12,7 @@ from langledger.repository.types import ParsedFile
 
 __all__ = ["blob_of", "parse_file"]
 
-_VERSION = b"1"  # another one makes every file be read again
+_VERSION = b"2"  # another one makes every file be read again
 
 
 def blob_of(language: str, content: bytes) -> UUID:

@@ -9,19 +9,39 @@ VALUES (%(tenant)s, %(repository)s, %(worktree)s, %(root)s)
 ON CONFLICT (tenant, repository, worktree) DO NOTHING
 
 -- name: files
-SELECT path, stamp, blob, fault FROM {schema}.repository_file
-WHERE tenant = %(tenant)s AND repository = %(repository)s AND worktree = %(worktree)s
+-- One whose content was read as text for once is to be read again, whatever its stamp.
+SELECT f.path, CASE WHEN coalesce(b.fault LIKE %(once)s, false) THEN ''::bytea ELSE f.stamp END AS stamp,
+       f.blob, f.fault
+FROM {schema}.repository_file f
+LEFT JOIN {schema}.repository_blob b
+  ON b.tenant = f.tenant AND b.repository = f.repository AND b.blob = f.blob
+WHERE f.tenant = %(tenant)s AND f.repository = %(repository)s AND f.worktree = %(worktree)s
 
 -- name: known_blobs
-SELECT blob, fault FROM {schema}.repository_blob
+SELECT blob, coalesce(fault LIKE %(once)s, false) AS again FROM {schema}.repository_blob
 WHERE tenant = %(tenant)s AND repository = %(repository)s AND blob = ANY(%(blobs)s::uuid[])
+
+-- name: clear_blobs
+-- What hangs on contents that were read as text for once, in the transaction that puts it anew.
+WITH held AS (
+    SELECT blob FROM {schema}.repository_blob
+    WHERE tenant = %(tenant)s AND repository = %(repository)s AND blob = ANY(%(again)s::uuid[])
+      AND fault LIKE %(once)s
+    ORDER BY blob
+    FOR NO KEY UPDATE
+), chunks AS (
+    DELETE FROM {schema}.repository_chunk c USING held
+    WHERE c.tenant = %(tenant)s AND c.repository = %(repository)s AND c.blob = held.blob
+)
+DELETE FROM {schema}.repository_symbol s USING held
+WHERE s.tenant = %(tenant)s AND s.repository = %(repository)s AND s.blob = held.blob
 
 -- name: put_blobs
 -- RETURNING 1: Citus would use COPY otherwise, which row-level security does not allow.
--- A content that another indexer put here first is left to it, with all that hangs on it. Ordered, so
--- that two who wait for each other's rows do so in the same order.
+-- A content that another indexer put here first is left to it, with all that hangs on it; unless it was
+-- read as text for once. Ordered, so that two who wait for each other's rows do so in the same order.
 WITH fresh AS (
-    INSERT INTO {schema}.repository_blob
+    INSERT INTO {schema}.repository_blob AS known
         (tenant, repository, blob, language, encoding, lines, tokens, imports, fault, body)
     SELECT %(tenant)s, %(repository)s, b.blob, b.language, b.encoding, b.lines, b.tokens, b.imports::jsonb,
            b.fault, b.body
@@ -29,7 +49,10 @@ WITH fresh AS (
                 %(tokens)s::int[], %(imports)s::text[], %(faults)s::text[], %(bodies)s::bytea[])
          AS b (blob, language, encoding, lines, tokens, imports, fault, body)
     ORDER BY b.blob
-    ON CONFLICT (tenant, repository, blob) DO NOTHING
+    ON CONFLICT (tenant, repository, blob) DO UPDATE
+        SET lines = excluded.lines, tokens = excluded.tokens, imports = excluded.imports,
+            fault = excluded.fault, body = excluded.body
+        WHERE known.blob = ANY(%(again)s::uuid[]) AND known.fault LIKE %(once)s
     RETURNING blob
 ), chunks AS (
     INSERT INTO {schema}.repository_chunk
@@ -220,6 +243,12 @@ JOIN {schema}.repository_blob b
   ON b.tenant = f.tenant AND b.repository = f.repository AND b.blob = f.blob
 WHERE f.tenant = %(tenant)s AND f.repository = %(repository)s AND f.worktree = %(worktree)s
   AND f.path = ANY(%(paths)s::text[])
+
+-- name: packages
+-- Files that stand for their folder: what they import by name, their folder has by that name too.
+SELECT path FROM {schema}.repository_file
+WHERE tenant = %(tenant)s AND repository = %(repository)s AND worktree = %(worktree)s AND blob IS NOT NULL
+  AND path ~ '(^|/)(__init__[.]pyi?|index[.][cm]?[jt]sx?|mod[.]rs)$'
 
 -- name: named
 -- Definitions of these names, some of each: what is defined a hundred times is not told apart.

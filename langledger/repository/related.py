@@ -20,8 +20,8 @@ __all__ = ["related_to"]
 _SEEDS = 8
 _MOST = 60
 _CALLERS = 5  # of one definition; one with more is a utility, and any of them tells as much
-_FORWARD = {"call": "called by", "inherit": "base of", "use": "used by", "import": "imported by"}
-_BACKWARD = {"call": "calls", "inherit": "inherits from", "use": "uses", "import": "imports"}
+_FORWARD = {"call": "called by", "inherit": "base of", "use": "used by"}
+_BACKWARD = {"call": "calls", "inherit": "inherits from", "use": "uses"}
 
 
 def related_to(keys: Keys, nodes: Sequence[Node], *, hops: int = 1) -> Operation[list[Related]]:

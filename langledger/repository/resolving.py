@@ -12,9 +12,9 @@ from pathlib import PurePosixPath
 from posixpath import normpath
 
 from langledger.repository.scan import is_test
-from langledger.repository.types import Import, Reference, Resolution, Symbol
+from langledger.repository.types import WHOLE, Import, Reference, Resolution, Symbol
 
-__all__ = ["Definition", "Source", "is_module", "resolve"]
+__all__ = ["Definition", "Source", "is_module", "name_of", "resolve", "slashed"]
 
 _OWN = frozenset(
     {"self", "this", "cls", "Self", "super()", "super", "@", "static", "parent", "base"}
@@ -81,7 +81,8 @@ def resolve(
     Args:
         reference: The name, with what stands before it.
         source: Where it stands.
-        definitions: All that have the name, or some of very many.
+        definitions: All that have the name it was defined by (:func:`name_of`), or some of very
+            many.
 
     Returns:
         One answer that is exact, imported or inferred; or all that are possible, ambiguous.
@@ -98,17 +99,31 @@ def resolve(
     return [(item, "ambiguous", round(0.3 / total, 3)) for item in possible]
 
 
+def name_of(reference: Reference, imports: Sequence[Import]) -> str:
+    """Return the name that what is mentioned was defined by: an import may have renamed it."""
+    alias = _written(reference)
+    named = (item.name for item in imports if item.alias == alias and item.name not in WHOLE)
+    return next(named, reference.name)
+
+
+def _written(reference: Reference) -> str:
+    return f"{reference.receiver}.{reference.name}".lstrip(".")
+
+
 def _candidates(
     reference: Reference, source: Source, definitions: Sequence[Definition]
 ) -> Iterator[_Answer]:
     receiver = reference.receiver
-    if receiver in _OWN:
+    if reference.kind == "import":
+        yield from _named(reference.name, source, definitions)
+    elif receiver in _OWN:
         yield from _of_own_class(source, definitions)
     elif not receiver:
         yield from _plain(reference, source, definitions)
     else:
         yield from _of_class(receiver.removesuffix("()").rpartition(".")[2], source, definitions)
         yield from _of_module(receiver, source, definitions)
+        yield from _imported(_written(reference), source, _top(definitions))
 
 
 def _of_own_class(source: Source, definitions: Sequence[Definition]) -> Iterator[_Answer]:
@@ -127,11 +142,12 @@ def _plain(
     reference: Reference, source: Source, definitions: Sequence[Definition]
 ) -> Iterator[_Answer]:
     around = f"{source.symbol.qualified}."
-    here = [item for item in definitions if item.path == source.path]
+    own = name_of(reference, source.imports) == reference.name
+    here = [item for item in definitions if own and item.path == source.path]
     for item in sorted(here, key=lambda item: -len(item.owner)):
         if not item.owner or around.startswith(f"{item.owner}."):
             yield item, "exact", 1.0
-    top = [item for item in definitions if not item.owner or item.kind in _TYPES]
+    top = _top(definitions)
     yield from _imported(reference.name, source, top)
     if source.language in _PACKAGES:
         folder = PurePosixPath(source.path).parent
@@ -149,11 +165,25 @@ def _imported(name: str, source: Source, top: Sequence[Definition]) -> Iterator[
                 yield item, "imported", 0.95 if imported.name != "*" else 0.85
 
 
+def _named(name: str, source: Source, definitions: Sequence[Definition]) -> Iterator[_Answer]:
+    """Yield what an import itself means."""
+    for imported in source.imports:
+        for item in _top(definitions) if imported.name == name else ():
+            if is_module(item.path, imported.module, source.path, name):
+                yield item, "imported", 0.95
+
+
+def _top(definitions: Sequence[Definition]) -> list[Definition]:
+    return [item for item in definitions if not item.owner or item.kind in _TYPES]
+
+
 def _of_class(name: str, source: Source, definitions: Sequence[Definition]) -> Iterator[_Answer]:
     """Yield the method of a class of this name: from here, imported, or the only one."""
-    owned = [item for item in definitions if item.owner.rpartition(".")[2] == name]
+    named = (item.name for item in source.imports if item.alias == name and item.name not in WHOLE)
+    original = next(named, name)
+    owned = [item for item in definitions if item.owner.rpartition(".")[2] == original]
     for item in owned:
-        if item.path == source.path:
+        if item.path == source.path and original == name:
             yield item, "exact", 0.95
     for imported in source.imports:
         if imported.alias == name:
@@ -167,7 +197,7 @@ def _of_class(name: str, source: Source, definitions: Sequence[Definition]) -> I
 def _of_module(
     receiver: str, source: Source, definitions: Sequence[Definition]
 ) -> Iterator[_Answer]:
-    top = [item for item in definitions if not item.owner or item.kind in _TYPES]
+    top = _top(definitions)
     for imported in source.imports:
         if not imported.alias or not f"{receiver}.".startswith(f"{imported.alias}."):
             continue
@@ -192,7 +222,7 @@ def _is_elsewhere(reference: Reference, source: Source) -> bool:
     what has the same name here is another.
     """
     first = (reference.receiver or reference.name).partition(".")[0]
-    if reference.receiver.endswith("()"):
+    if reference.kind == "import" or reference.receiver.endswith("()"):
         return True
     return any(item.alias.partition(".")[0] == first for item in source.imports if item.alias)
 
@@ -229,7 +259,7 @@ def is_module(path: str, module: str, source: str, name: str = "") -> bool:
     names.add(str(place.parent))
     if place.stem not in _INDEXES:
         names.discard(str(place.parent) if _is_file_module(module, source) else "")
-    wanted = _slashed(module, source)
+    wanted = slashed(module, source)
     if wanted is None:
         return False
     asked = {wanted, f"{wanted}/{name}"} if name and name not in {"*", "default"} else {wanted}
@@ -250,7 +280,13 @@ def _is_file_module(module: str, source: str) -> bool:
     } or module.startswith(".")
 
 
-def _slashed(module: str, source: str) -> str | None:
+def slashed(module: str, source: str) -> str | None:
+    """Return a module as a path without suffix; None where it names none.
+
+    Args:
+        module: As the import writes it.
+        source: The importing file, which ``.`` and ``./`` start from.
+    """
     folder = str(PurePosixPath(source).parent)
     if module.startswith(("./", "../")) or module in {".", ".."}:
         path = normpath(f"{folder}/{module}")

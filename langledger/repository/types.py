@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from uuid import UUID
 
 __all__ = [
+    "WHOLE",
     "Chunk",
     "Edge",
     "File",
@@ -27,6 +28,8 @@ __all__ = [
 ]
 
 ReferenceKind: TypeAlias = Literal["call", "inherit", "use", "import"]
+WHOLE = frozenset({"", "*", "default"})
+"""Names in an import that are no definition's: of the module, of everything, of what it exports."""
 Resolution: TypeAlias = Literal["exact", "imported", "inferred", "ambiguous", "traced"]
 
 

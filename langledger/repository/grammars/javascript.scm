@@ -19,6 +19,7 @@
 (jsx_opening_element name: (identifier) @use)
 (jsx_self_closing_element name: (identifier) @use)
 (import_statement) @import
+(export_statement source: (_)) @import
 (variable_declarator name: (_) value: (call_expression function: (identifier) @_require (#eq? @_require "require"))) @import
 (variable_declarator name: (identifier) @var value: (new_expression constructor: (identifier) @type))
 (assignment_expression left: (member_expression) @var right: (new_expression constructor: (identifier) @type))

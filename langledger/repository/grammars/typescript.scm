@@ -30,6 +30,7 @@
 (decorator (identifier) @use)
 (decorator (call_expression function: (identifier) @use))
 (import_statement) @import
+(export_statement source: (_)) @import
 (variable_declarator name: (identifier) @var value: (new_expression constructor: (identifier) @type))
 (assignment_expression left: (member_expression) @var right: (new_expression constructor: (identifier) @type))
 (variable_declarator name: (identifier) @var type: (type_annotation (type_identifier) @type))

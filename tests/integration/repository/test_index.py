@@ -148,6 +148,30 @@ def test_bad_files_are_told_and_the_rest_is_indexed(
     assert "data" in qualified(database)
 
 
+@pytest.mark.parametrize("passing", [True, False])
+def test_a_grammar_that_failed_is_tried_once_more(
+    database: Database,
+    code: RepositoryMemory,
+    monkeypatch: pytest.MonkeyPatch,
+    passing: bool,
+) -> None:
+    def broken(language: str) -> None:
+        raise MemoryError(language)
+
+    monkeypatch.setattr("langledger.repository.outline.grammar_of", broken)
+    assert "read as text: the grammar of python" in code.index().skipped[-1].reason
+    assert qualified(database) == set()
+    if passing:
+        monkeypatch.undo()
+    second = code.index()
+    assert (second.parsed, second.linked) == (3, 0)
+    assert ("Store.save" in qualified(database)) is passing
+    assert (second.skipped == ()) is passing
+    assert passing or "read as text, tried twice: the grammar" in second.skipped[-1].reason
+    third = code.index()
+    assert (third.parsed, third.skipped) == (0, second.skipped)
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
 def test_a_closed_file_is_told(code: RepositoryMemory, tree: Path) -> None:
     (tree / "closed.py").write_text("x = 1\n")

@@ -53,6 +53,55 @@ def test_what_could_be_any_is_kept_but_not_followed(
     }
 
 
+RENAMED = {
+    "src/pkg/core.py": "class Engine:\n    def run(self):\n        pass\n",
+    "src/pkg/__init__.py": "from .core import Engine\nfrom .core import Engine as Motor\n",
+    "src/other.py": "class Engine:\n    def run(self):\n        pass\n",
+    "use.py": "from pkg.core import Engine as E\n\ndef go():\n    e = E()\n    e.run()\n",
+    "handed.py": "from pkg import Engine\n\ndef go():\n    e = Engine()\n    e.run()\n",
+    "motor.py": "import pkg as p\n\ndef go():\n    return p.Motor()\n",
+    "web/lib/api.ts": "export class Api { call() {} }\n",
+    "web/lib/index.ts": "export * from './api';\n",
+    "web/other.ts": "export class Api { call() {} }\n",
+    "web/use.ts": "import { Api as A } from './lib';\n"
+    "function go() { const a = new A(); a.call(); }\n",
+    "foreign.py": "from elsewhere import Engine as E\n\ndef go():\n    E().run()\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "edges"),
+    [
+        ("use.py", {"call E src/pkg/core.py:1", "call E().run src/pkg/core.py:2"}),
+        ("handed.py", {"call Engine src/pkg/core.py:1", "call Engine().run src/pkg/core.py:2"}),
+        ("motor.py", {"call p.Motor src/pkg/core.py:1"}),
+        ("web/use.ts", {"call A web/lib/api.ts:1", "call A().call web/lib/api.ts:2"}),
+        ("foreign.py", set()),
+    ],
+)
+def test_a_name_is_followed_through_renames_and_packages(
+    database: Database, code: RepositoryMemory, tree: Path, path: str, edges: set[str]
+) -> None:
+    for name, text in RENAMED.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    code.index()
+    assert found(database, code, (path, 1)) == {f"{edge} imported" for edge in edges}
+    for edge in edges:
+        target, _, number = edge.split()[-1].partition(":")
+        callers = run(edges_to(code.keys, [(target, int(number))]), database)
+        assert (path, 1) in {e.source for e in callers}
+
+
+def test_what_a_file_imports_by_name_is_an_edge_of_the_file(
+    database: Database, code: RepositoryMemory
+) -> None:
+    code.index()
+    assert found(database, code, ("app.py", 0)) == {"import Store store.py:3 imported"}
+    importing = run(edges_to(code.keys, [("store.py", 3)]), database)
+    assert (("app.py", 0), "import") in {(e.source, e.kind) for e in importing}
+
+
 def test_edges_follow_the_file_they_lead_to(
     database: Database, code: RepositoryMemory, tree: Path
 ) -> None:
