@@ -90,7 +90,8 @@ class Searching:
             files: Being worked on, named at the head; then those read last.
 
         Returns:
-            Empty where nothing of the question occurs in the repository.
+            Empty where nothing of the question occurs in the repository; where nothing that does
+            fits the budget, its places.
         """
         packed = self.finder.packed(query, budget=budget, hops=hops, tests=tests, files=files)
         return run(packed, self.executor).text
