@@ -1,13 +1,14 @@
 """Faults injected at random moments of every write path, and what was lost.
 
     python benchmarks/fault_injection.py [--times 5] [--seconds 4] [--only NAME ...] [--seed 1]
+        [--encrypted]
 
-A process does what writes (appends, agents' turns with checkpoints and compactions, state, index,
-imports, pruning, deletion; tests/support/fault_workload.py) on a PostgreSQL of this program's own,
-with fsync on. After each fault a fresh process looks for all that was acknowledged, and for what
-is there twice, half made or left behind (tests/support/fault_checks.py). Faults of the disk and of
-the clock take root, a tmpfs and libfaketime (Debian: faketime); where these are missing they are
-left out, and said to be.
+A process does what writes (appends, agents' turns with checkpoints and compactions, state, store,
+index, imports, pruning, deletion; tests/support/fault_workload.py) on a PostgreSQL of this
+program's own, with fsync on. After each fault a fresh process looks for all that was acknowledged,
+and for what is there twice, half made or left behind (tests/support/fault_checks.py). Faults of the
+disk and of the clock take root, a tmpfs and libfaketime (Debian: faketime); where these are missing
+they are left out, and said to be.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from checkpoint_proxy import Proxy
 
 from langledger.database import Database
 from langledger.database.connection import connect
+from langledger.encryption import KeyRing
 from tests.support.fault_checks import Told, problems_after
 from tests.support.stoppable import StoppableServer
 
@@ -234,14 +236,16 @@ def possible(name: str) -> str | None:
 def tried(fault: str, server: StoppableServer, folder: Path, given: argparse.Namespace) -> str:
     """Inject a fault so many times, and return the table's row."""
     how, place, inject, options = FAULTS[fault]
+    keys = f"k:{KeyRing.new_key()}" if given.encrypted else None
     total, problems = Told(), list[str]()
     for seed in range(given.seed, given.seed + given.times):
         with place(server=server, folder=folder, seed=seed) as where:
             run = Run(how=how, seed=seed, seconds=given.seconds, options=options, **where)
+            run.environment |= {"LANGLEDGER_ENCRYPTION_KEYS": keys} if keys else {}
             with run:
                 inject(run)
                 told = run.finish()
-            problems += problems_after(run.server.dsn, run.tenant, told)
+            problems += problems_after(run.server.dsn, run.tenant, told, encryption=keys)
         total.acknowledged += told.acknowledged
         total.errors += told.errors
     for problem in problems[:8]:
@@ -256,6 +260,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--encrypted", action="store_true", help="content is encrypted at rest")
     given = parser.parse_args()
     print("| fault | times | acknowledged | errors told | lost, doubled, half, left |")
     print("|---|--:|--:|---|--:|")

@@ -177,7 +177,7 @@ class AsyncWorker(Worker):
 def main(dsn: str, tenant: str, how: str, seed: str, *options: str) -> None:
     given = dict(option.split("=", 1) for option in options)
     ended = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    threading.Thread(target=wait_for_the_end, args=(ended,), daemon=True).start()
     open_ledger: dict[str, Any] = {"tenant": tenant, "pool_size": int(given.get("pool", 4))}
     open_ledger |= {"embeddings": "off", "encryption": os.environ.get("LANGLEDGER_ENCRYPTION_KEYS")}
     timeout = float(given.get("timeout", 30))
@@ -186,6 +186,17 @@ def main(dsn: str, tenant: str, how: str, seed: str, *options: str) -> None:
     modes[how](dsn, open_ledger, int(seed), ended, timeout)
     left = [t.name for t in threading.enumerate() if t is not threading.main_thread()]
     say(left=[name for name in left if name.startswith(("langledger", "pool"))])
+
+
+def wait_for_the_end(ended: threading.Event) -> None:
+    """Tell when standard input ends.
+
+    Not through ``sys.stdin``: whoever reads that holds its lock, and a child that multiprocessing
+    forks meanwhile waits for ever to close it.
+    """
+    while os.read(0, 4096):
+        pass
+    ended.set()
 
 
 def in_threads(
