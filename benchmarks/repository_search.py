@@ -32,7 +32,7 @@ COPIES = [
        FROM {schema}.repository_file, generate_series(1, %(copies)s) AS n WHERE blob IS NOT NULL""",
     """INSERT INTO {schema}.repository_chunk
        SELECT tenant, repository, md5(blob::text || n)::uuid, chunk, symbol, start_byte, end_byte,
-              start_line, end_line, tokens, size, digest,
+              start_line, end_line, tokens, size,
               CASE WHEN chunk = 0 THEN terms || ('copyname' || n)::tsvector ELSE terms END
        FROM {schema}.repository_chunk, generate_series(1, %(copies)s) AS n""",
     """INSERT INTO {schema}.repository_symbol

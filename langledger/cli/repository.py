@@ -55,9 +55,6 @@ def index(
             "--processes", min=0, max=64, help="That parse; default: one a core, 4 at most."
         ),
     ] = None,
-    embed: Annotated[
-        bool, typer.Option("--embed", help="Make the chunks' vectors too, which takes long.")
-    ] = False,
     prune: Annotated[
         bool, typer.Option("--prune", help="Delete contents that no worktree has any more.")
     ] = False,
@@ -80,8 +77,6 @@ def index(
             done["traces"] = memory.put_traces(traces.read_text("utf-8", "replace"))
         if prune:
             done["pruned"] = memory.prune()
-        if embed:
-            done["vectors"] = memory.embed()
     if as_json:
         print_json({**_plain(report), **done})
         return

@@ -60,7 +60,6 @@ TENANT_TABLES = (
     "repository_blob",
     "repository_worktree",
     "repository",
-    "repository_vector",
     "recall_model",
 )
 

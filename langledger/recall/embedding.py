@@ -14,7 +14,7 @@ from langledger.recall.build import text_of
 from langledger.recall.embeddings import Embedder, Vector
 from langledger.recall.tags import HIDDEN
 
-__all__ = ["INDEXED_FROM", "embed_some", "embedded", "ensure_index", "has_index", "number_of"]
+__all__ = ["INDEXED_FROM", "embed_some", "ensure_index", "has_index", "number_of"]
 
 _queries = load_queries("langledger.recall")
 

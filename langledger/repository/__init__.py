@@ -11,7 +11,6 @@ repository_file       worktree, path: which blob is there     ``File``, ``Skippe
 repository_blob       blob: a content, its text whole         ``ParsedFile``, ``Import``
 repository_chunk      blob, chunk: a piece of that text       ``Chunk``
 repository_symbol     blob, symbol: a definition in it        ``Symbol``, ``Reference``
-repository_vector     (tenant) model, digest of a chunk
 repository_trace      a call that was seen at run time        ``Edge``
 ===================== ======================================= ===========================
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2b
-from uuid import UUID
 
 from langledger.repository.outline import CONTAINERS
-from langledger.repository.terms import code_terms, words_of
-from langledger.repository.types import Chunk, Import, Symbol
+from langledger.repository.terms import code_terms
+from langledger.repository.types import Chunk, Symbol
 from langledger.tokens import count_texts, cut_text
 
-__all__ = ["LARGEST", "chunks_of", "embedded_text", "used_imports"]
+__all__ = ["LARGEST", "chunks_of"]
 
 LARGEST = 800
 """Most tokens of a chunk."""
@@ -24,7 +22,7 @@ _COMMENT = re.compile(rb"[ \t]*(#|//|/\*|\*|--|@|\[|<!--)")
 _Piece = tuple[int, int, int]  # start, end, symbol
 
 
-def chunks_of(source: bytes, symbols: Sequence[Symbol], imports: Sequence[Import]) -> list[Chunk]:
+def chunks_of(source: bytes, symbols: Sequence[Symbol]) -> list[Chunk]:
     """Return the chunks of a file.
 
     A function or method is one chunk, with its decorators and the comment above it; a class is one
@@ -33,7 +31,6 @@ def chunks_of(source: bytes, symbols: Sequence[Symbol], imports: Sequence[Import
     Args:
         source: UTF-8.
         symbols: Its definitions in the order of their places, the file first.
-        imports: What it imports.
     """
     starts = _line_starts(source)
     pieces = _merged(_pieces(source, symbols, starts), source)
@@ -53,43 +50,14 @@ def chunks_of(source: bytes, symbols: Sequence[Symbol], imports: Sequence[Import
                 end_line=bisect_right(starts, max(start, end - 1)),
                 tokens=counts[number],
                 size=size,
-                digest=_digest(embedded_text(text.strip("\n"), symbols[symbol], symbols, imports)),
                 terms=terms,
             )
         )
     return chunks
 
 
-def embedded_text(
-    text: str, symbol: Symbol, symbols: Sequence[Symbol], imports: Iterable[Import]
-) -> str:
-    """Return a chunk as a model reads it: the imports it uses and the heads around it go first."""
-    heads: list[str] = []
-    around = symbol
-    while around.parent is not None:
-        if around.signature and around.signature[:60] not in " ".join(text[:500].split()):
-            heads.append(around.signature)
-        around = symbols[around.parent]
-    used = [_import_line(item) for item in used_imports(text, imports)]
-    return "\n".join([*used, *reversed(heads), text])
-
-
-def used_imports(text: str, imports: Iterable[Import]) -> list[Import]:
-    """Return those imports whose name a text mentions."""
-    words = set(words_of(text))
-    return [item for item in imports if item.alias and item.alias.split(".", 1)[0] in words]
-
-
-def _import_line(item: Import) -> str:
-    return f"import {item.name} from {item.module}" if item.name else f"import {item.module}"
-
-
 def _names(symbols: Sequence[Symbol], number: int) -> str:
     return symbols[number].qualified
-
-
-def _digest(text: str) -> UUID:
-    return UUID(bytes=blake2b(text.encode(), digest_size=16).digest())
 
 
 def _line_starts(source: bytes) -> list[int]:

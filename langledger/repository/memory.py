@@ -15,8 +15,7 @@ from langledger.arguments import check_text, check_whole
 from langledger.database.queries import load_queries
 from langledger.errors import RepositoryError
 from langledger.operations import Executor, Operation, Row, arun, fetch, run
-from langledger.recall import CrossEncoder, Embedder
-from langledger.repository.embedding import embed_chunks
+from langledger.recall import CrossEncoder
 from langledger.repository.finder import Finder
 from langledger.repository.indexing import IndexOptions, Keys, OnProgress, index_worktree
 from langledger.repository.languages import require_grammars
@@ -49,7 +48,6 @@ class RepositoryStats:
         tokens: Of all different contents.
         chunks: Of all different contents.
         symbols: Of all different contents.
-        vectors: Chunks that have one.
         languages: Contents by language, most first.
     """
 
@@ -64,7 +62,6 @@ class RepositoryStats:
     tokens: int
     chunks: int
     symbols: int
-    vectors: int
     languages: Mapping[str, int]
 
 
@@ -80,7 +77,6 @@ class RepositoryMemory(Searching):
         name: Of the repository; default: the git directory that its worktrees share, else the
             folder.
         max_file_bytes: Longer files are skipped.
-        embedder: Makes vectors in :meth:`embed`; None to search by words and names alone.
         reranker: A cross-encoder that has a second look at the best 20 hits.
         recent_files: How many of the files read last :meth:`context` names; 0: none.
 
@@ -98,7 +94,6 @@ class RepositoryMemory(Searching):
         path: str | os.PathLike[str],
         name: str | None = None,
         max_file_bytes: int = MAX_FILE_BYTES,
-        embedder: Embedder | None = None,
         reranker: CrossEncoder | None = None,
         recent_files: int = 5,
     ) -> None:
@@ -107,7 +102,6 @@ class RepositoryMemory(Searching):
         self._executor = executor
         self._tenant = tenant
         self._max_file_bytes = check_whole("max_file_bytes", max_file_bytes, least=1)
-        self._embedder = embedder
         self._root = place.root
         self._named = name is not None
         self._name = str(place.shared) if name is None else check_text("name", name)
@@ -172,21 +166,6 @@ class RepositoryMemory(Searching):
     ) -> IndexReport:
         """Await :meth:`index`."""
         return await arun(self._index(processes, on_progress), self._executor)
-
-    def embed(self, *, most: int | None = None) -> int:
-        """Give chunks that have none a vector; return how many got one, or are known to be bad.
-
-        Args:
-            most: Stop after about so many.
-
-        Raises:
-            EmbeddingError: The model takes nothing at present.
-        """
-        return run(embed_chunks(self._keys, self._embedder, most), self._executor)
-
-    async def aembed(self, *, most: int | None = None) -> int:
-        """Await :meth:`embed`."""
-        return await arun(embed_chunks(self._keys, self._embedder, most), self._executor)
 
     def watch(self, *, stop: threading.Event | None = None) -> Iterator[IndexReport]:
         """Index, then again whenever a file is saved; yield the report of each that did something.
@@ -297,7 +276,6 @@ class RepositoryMemory(Searching):
             path=rows[0]["root"],
             name=rows[0]["name"],
             max_file_bytes=self._max_file_bytes,
-            embedder=self._embedder,
             reranker=self._finder.encoder,
             recent_files=self._finder.recent_files,
         )
@@ -315,7 +293,6 @@ class RepositoryMemory(Searching):
 
 def _prune(keys: Keys) -> Operation[int]:
     rows = yield from fetch(_queries["prune"], **keys)
-    yield from fetch(_queries["prune_vectors"], **keys)
     return len(rows)
 
 

@@ -32,7 +32,7 @@ def parse_file(blob: UUID, language: str, encoding: str, text: str) -> ParsedFil
     """
     source = text.encode("utf-8", "replace")
     outline = outline_of(language, source)
-    chunks = chunks_of(source, outline.symbols, outline.imports)
+    chunks = chunks_of(source, outline.symbols)
     return ParsedFile(
         blob=blob,
         language=language,

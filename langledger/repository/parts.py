@@ -59,7 +59,6 @@ class RepositoryParts:
             path=path,
             name=name,
             max_file_bytes=max_file_bytes,
-            embedder=self.recalling.embedder,
             reranker=reranker,
             recent_files=recent_files,
         )

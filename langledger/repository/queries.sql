@@ -57,13 +57,13 @@ WITH fresh AS (
 ), chunks AS (
     INSERT INTO {schema}.repository_chunk
         (tenant, repository, blob, chunk, symbol, start_byte, end_byte, start_line, end_line, tokens, size,
-         digest, terms)
+         terms)
     SELECT %(tenant)s, %(repository)s, c.blob, c.chunk, c.symbol, c.start_byte, c.end_byte, c.start_line,
-           c.end_line, c.tokens, c.size, c.digest, c.terms::tsvector
+           c.end_line, c.tokens, c.size, c.terms::tsvector
     FROM unnest(%(c_blobs)s::uuid[], %(c_numbers)s::int[], %(c_symbols)s::int[], %(c_starts)s::int[],
                 %(c_ends)s::int[], %(c_first)s::int[], %(c_last)s::int[], %(c_tokens)s::int[],
-                %(c_sizes)s::int[], %(c_digests)s::uuid[], %(c_terms)s::text[])
-         AS c (blob, chunk, symbol, start_byte, end_byte, start_line, end_line, tokens, size, digest, terms)
+                %(c_sizes)s::int[], %(c_terms)s::text[])
+         AS c (blob, chunk, symbol, start_byte, end_byte, start_line, end_line, tokens, size, terms)
     JOIN fresh USING (blob)
     RETURNING 1
 )
@@ -134,11 +134,6 @@ WHERE b.tenant = %(tenant)s AND b.repository = %(repository)s
                   WHERE f.tenant = b.tenant AND f.repository = b.repository AND f.blob = b.blob)
 RETURNING b.blob
 
--- name: prune_vectors
-DELETE FROM {schema}.repository_vector v
-WHERE v.tenant = %(tenant)s
-  AND NOT EXISTS (SELECT FROM {schema}.repository_chunk c WHERE c.tenant = v.tenant AND c.digest = v.digest)
-
 -- name: forget
 DELETE FROM {schema}.repository_worktree
 WHERE tenant = %(tenant)s AND repository = %(repository)s AND worktree = %(worktree)s
@@ -163,11 +158,6 @@ SELECT w.root, w.branch, w.commit, w.indexed_at, r.name,
        (SELECT count(*) FROM {schema}.repository_symbol s
         WHERE s.tenant = %(tenant)s AND s.repository = %(repository)s AND s.symbol > 0
           AND s.blob IN (SELECT blob FROM mine)) AS symbols,
-       (SELECT count(*) FROM {schema}.repository_vector v
-        WHERE v.tenant = %(tenant)s AND v.embedding IS NOT NULL
-          AND v.digest IN (SELECT c.digest FROM {schema}.repository_chunk c
-                           WHERE c.tenant = %(tenant)s AND c.repository = %(repository)s
-                             AND c.blob IN (SELECT blob FROM mine))) AS vectors,
        (SELECT coalesce(jsonb_object_agg(language, n ORDER BY n DESC, language), '{}')
         FROM (SELECT language, count(*) AS n FROM contents GROUP BY language) AS l) AS languages
 FROM {schema}.repository_worktree w
@@ -198,33 +188,10 @@ WHERE f.tenant = %(tenant)s AND f.repository = %(repository)s AND f.worktree = %
   AND coalesce(f.fault, b.fault) IS NOT NULL
 ORDER BY f.path
 
--- name: unembedded
-SELECT DISTINCT ON (c.digest) c.digest, c.blob, c.chunk, c.symbol, c.start_byte, c.end_byte
-FROM {schema}.repository_chunk c
-JOIN {schema}.repository_file f
-  ON f.tenant = c.tenant AND f.repository = c.repository AND f.blob = c.blob AND f.worktree = %(worktree)s
-WHERE c.tenant = %(tenant)s AND c.repository = %(repository)s
-  AND NOT EXISTS (SELECT FROM {schema}.repository_vector v
-                  WHERE v.tenant = c.tenant AND v.model = %(model)s AND v.digest = c.digest)
-ORDER BY c.digest
-LIMIT %(limit)s
-
--- name: put_vectors
-INSERT INTO {schema}.repository_vector (tenant, model, digest, embedding, fault)
-SELECT %(tenant)s, %(model)s, g.digest,
-       CASE WHEN g.vector IS NOT NULL THEN {schema}.recall_vector_of(g.vector) END, g.fault
-FROM unnest(%(digests)s::uuid[], %(vectors)s::text[], %(faults)s::text[]) AS g (digest, vector, fault)
-ORDER BY g.digest
-ON CONFLICT (tenant, model, digest) DO NOTHING
-
--- name: contents
-SELECT blob, language, imports, body FROM {schema}.repository_blob
-WHERE tenant = %(tenant)s AND repository = %(repository)s AND blob = ANY(%(blobs)s::uuid[])
-
--- name: symbols_in
-SELECT * FROM {schema}.repository_symbol
-WHERE tenant = %(tenant)s AND repository = %(repository)s AND blob = ANY(%(blobs)s::uuid[])
-ORDER BY blob, symbol
+-- name: blobs_of
+SELECT path, blob FROM {schema}.repository_file
+WHERE tenant = %(tenant)s AND repository = %(repository)s AND worktree = %(worktree)s
+  AND path = ANY(%(paths)s::text[]) AND blob IS NOT NULL
 
 -- name: symbols_of
 -- All definitions of some files, with what they mention.

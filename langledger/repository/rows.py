@@ -53,7 +53,6 @@ def _chunk_columns(parsed: Sequence[ParsedFile]) -> dict[str, list[Any]]:
         "c_last": [chunk.end_line for _, chunk in rows],
         "c_tokens": [chunk.tokens for _, chunk in rows],
         "c_sizes": [chunk.size for _, chunk in rows],
-        "c_digests": [chunk.digest for _, chunk in rows],
         "c_terms": [chunk.terms for _, chunk in rows],
     }
 

@@ -109,7 +109,6 @@ class Chunk(Span):
         symbol: Number of the innermost definition around it; 0: the file itself.
         tokens: Of its text.
         size: Words, for the normalisation by length.
-        digest: Of the text as it is embedded.
         terms: As the index has them, a literal of ``tsvector``.
     """
 
@@ -117,7 +116,6 @@ class Chunk(Span):
     symbol: int
     tokens: int
     size: int
-    digest: UUID
     terms: str
 
 

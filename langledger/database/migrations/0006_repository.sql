@@ -1,7 +1,7 @@
 -- Repositories: files, chunks, symbols and what refers to what.
 --
 -- Everything read from a file hangs on its content (blob), not on its path: worktrees, branches and
--- renamed files share chunks, symbols and vectors. A worktree says which content is at which path.
+-- renamed files share chunks and symbols. A worktree says which content is at which path.
 
 CREATE TABLE repository (
     tenant      text        NOT NULL,
@@ -72,14 +72,12 @@ CREATE TABLE repository_chunk (
     end_line    integer  NOT NULL,  -- inclusive
     tokens      integer  NOT NULL,
     size        integer  NOT NULL,  -- words
-    digest      uuid     NOT NULL,  -- of what is embedded: the same wherever it stands
     -- Made by langledger.repository.terms; of weight A: what the definition is called.
     terms       tsvector NOT NULL,
     PRIMARY KEY (tenant, repository, blob, chunk),
     FOREIGN KEY (tenant, repository, blob) REFERENCES repository_blob ON DELETE CASCADE
 );
 CREATE INDEX repository_chunk_terms ON repository_chunk USING gin (terms);
-CREATE INDEX repository_chunk_digest ON repository_chunk (tenant, digest);
 ALTER TABLE repository_chunk ALTER COLUMN terms SET STATISTICS 500;
 ALTER TABLE repository_chunk ALTER COLUMN terms SET STORAGE MAIN;
 
@@ -110,18 +108,6 @@ CREATE TABLE repository_symbol (
 );
 CREATE INDEX repository_symbol_name ON repository_symbol (tenant, repository, name);
 CREATE INDEX repository_symbol_refs ON repository_symbol USING gin (ref_names);
-
--- By content, so that a text is embedded once; models are numbered in recall_model. A text that
--- could not be embedded has a fault instead.
-CREATE TABLE repository_vector (
-    tenant     text     NOT NULL,
-    model      integer  NOT NULL,
-    digest     uuid     NOT NULL,
-    embedding  halfvec,
-    fault      text,
-    PRIMARY KEY (tenant, model, digest)
-);
-ALTER TABLE repository_vector ALTER COLUMN embedding SET STORAGE PLAIN;
 
 -- Calls that were seen at run time, which no reading of a dynamic language finds.
 CREATE TABLE repository_trace (

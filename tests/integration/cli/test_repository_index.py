@@ -73,7 +73,6 @@ def test_from_a_folder_within_the_index_above_it_is_meant(
         (["index", "missing"], 1, "missing cannot be indexed: No such file or directory"),
         (["stats", "."], 1, "is not indexed: run `langledger repo index"),
         (["index", ".", "--traces", "gone.json"], 1, "No such file or directory"),
-        (["index", ".", "--embed"], 2, "there is no embedding model"),
         (["index", ".", "--max-file-bytes", "0"], 2, "--max-file-bytes"),
     ],
 )

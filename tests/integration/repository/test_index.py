@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from langledger import Ledger
 from langledger.database import AsyncDatabase, Database
 from langledger.errors import ConfigurationError, RepositoryError
 from langledger.operations import Batch, Query
@@ -231,8 +230,8 @@ def test_worker_processes_find_what_one_process_finds(database: Database, tree: 
     other = RepositoryMemory(database, tenant="one", path=tree)
     other.index(processes=0)
     differing = (
-        "SELECT blob, chunk, terms::text, digest FROM {schema}.repository_chunk WHERE tenant = 't' "
-        "EXCEPT SELECT blob, chunk, terms::text, digest FROM {schema}.repository_chunk "
+        "SELECT blob, chunk, terms::text FROM {schema}.repository_chunk WHERE tenant = 't' "
+        "EXCEPT SELECT blob, chunk, terms::text FROM {schema}.repository_chunk "
         "WHERE tenant = 'one'"
     )
     assert rows(database, differing) == []
@@ -251,30 +250,3 @@ def test_arguments_are_checked(database: Database, tree: Path) -> None:
         RepositoryMemory(database, tenant="t", path=tree, max_file_bytes=0)
     with pytest.raises(ConfigurationError, match="processes must be at most 64"):
         RepositoryMemory(database, tenant="t", path=tree).index(processes=65)
-    with pytest.raises(ConfigurationError, match="there is no embedding model"):
-        RepositoryMemory(database, tenant="t", path=tree).embed()
-
-
-class Letters:
-    """Vectors of how often letters occur: a model that costs nothing."""
-
-    asked = 0
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.asked += len(texts)
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return [1.0 + text.count(letter) for letter in "abcdefgh"]
-
-
-def test_a_text_is_embedded_once(dsn: str, tree: Path) -> None:
-    model = Letters()
-    with Ledger.from_conn_string(dsn, embeddings=model) as ledger:
-        code = ledger.repository(tree)
-        code.index()
-        assert code.embed() == code.stats().vectors == model.asked > 3
-        (tree / "copy.py").write_text((tree / "app.py").read_text() + "\n\ndef new():\n    pass\n")
-        code.index()
-        assert code.embed() == 1
-        assert code.embed() == 0
