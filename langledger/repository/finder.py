@@ -11,6 +11,7 @@ from langledger.operations import Operation
 from langledger.recall import CrossEncoder
 from langledger.repository.candidates import Keys
 from langledger.repository.definitions import Definitions, definitions
+from langledger.repository.freshness import remark_on_changes
 from langledger.repository.graph import Node
 from langledger.repository.hits import CodeFound, CodeHit
 from langledger.repository.map import repository_map
@@ -109,6 +110,10 @@ class Finder:
     def around(self, nodes: Sequence[Node], *, hops: int = 1) -> Operation[list[Related]]:
         """Return what is related to definitions, given by path and number in the file."""
         return (yield from related_to(self.keys, nodes, hops=hops))
+
+    def changes(self, paths: Sequence[str]) -> Operation[list[str]]:
+        """Return a line on those files that are not as they were indexed; nothing if all are."""
+        return (yield from remark_on_changes(self.keys, self.root, paths))
 
     def map(self, *, budget: int = 1600) -> Operation[str]:
         """Return the definitions that the repository mentions most."""

@@ -47,14 +47,18 @@ def code_tools(finder: Finder, executor: Executor) -> list[BaseTool]:
 
     def search_code(query: str, budget: int = _BUDGET) -> Operation[str]:
         packed = yield from finder.packed(query, budget=budget)
-        if packed.text or not packed.found:
-            return packed.text or "Nothing of this occurs in the repository."
+        if packed.text:
+            changes = yield from finder.changes([hit.path for hit in packed.hits])
+            return "\n\n".join([*changes, packed.text])
+        if not packed.found:
+            return "Nothing of this occurs in the repository."
         return f"It occurs, but {budget} tokens have no room for it; give a larger budget."
 
     def read_symbol(symbol: str) -> Operation[str]:
         found = yield from finder.symbol(symbol)
         texts = [_shown(row, text) for row, text in found.found]
-        return "\n\n".join([*_remark(symbol, found), *texts, *_others(found)])
+        changes = yield from finder.changes([row["path"] for row, _ in found.found])
+        return "\n\n".join([*_remark(symbol, found), *changes, *texts, *_others(found)])
 
     def related_code(symbol: str, hops: int = 1) -> Operation[str]:
         found = yield from finder.symbol(symbol)
@@ -62,8 +66,12 @@ def code_tools(finder: Finder, executor: Executor) -> list[BaseTool]:
             return "".join(_remark(symbol, found))
         seeds = [(row["path"], row["symbol"]) for row, _ in found.found]
         near = yield from finder.around(seeds, hops=hops)
+        paths = [*(path for path, _ in seeds), *(one.path for one in near)]
+        changes = yield from finder.changes(paths)
         nothing = ["Nothing is known to refer to it, nor it to anything."]
-        return "\n".join([*_remark(symbol, found), *(map(_line, near) if near else nothing)])
+        return "\n".join(
+            [*_remark(symbol, found), *changes, *(map(_line, near) if near else nothing)]
+        )
 
     return [
         _tool(search_code, SEARCH_DESCRIPTION, executor),

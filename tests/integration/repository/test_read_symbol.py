@@ -83,3 +83,20 @@ def test_no_question_ends_the_agent_s_run(code: RepositoryMemory) -> None:
         "\x00 \ud800 rinse",
     ):
         assert "## feed.py:4-" in code.tools()[0].invoke({"query": question}), question
+
+
+def test_what_is_not_as_it_was_indexed_is_said(code: RepositoryMemory, tmp_path: Path) -> None:
+    search_code, _, related_code = code.tools()
+    assert "Old text" not in search_code.invoke({"query": "Mail.close"})
+    mail = tmp_path / "src/shop/mail.py"
+    mail.touch()  # another time, the same text
+    assert read(code, "Mail").startswith("## src/shop/mail.py:1-3 Mail")
+    mail.write_text("class Mail:\n    def close(self):\n        return 3\n")
+    said = "Old text and lines: src/shop/mail.py changed since indexing. Read the file itself."
+    assert read(code, "Mail").startswith(f"{said}\n\n## src/shop/mail.py:1-3 Mail")
+    assert said in search_code.invoke({"query": "Mail.close"})
+    assert said in related_code.invoke({"symbol": "Mail.close"})
+    mail.unlink()
+    assert "src/shop/mail.py deleted since indexing" in read(code, "Mail")
+    code.index()
+    assert read(code, "Mail").startswith("There is no definition 'Mail'")
