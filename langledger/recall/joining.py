@@ -14,7 +14,7 @@ __all__ = ["GAP", "Shown", "as_told", "joined", "shown"]
 
 GAP = "\n…\n"
 """Stands where units of an entry are left out."""
-_HALF = 0.5
+_BEARS = 0.25  # of the best unit's score; with a half exact lines were lost
 _ROOM = 5 * LONGEST // 2  # characters a hit, for whichever hit has the units that stand highest
 
 
@@ -36,8 +36,8 @@ class Shown:
 def shown(page: Sequence[Candidate]) -> list[Shown]:
     """Return what is shown of each hit.
 
-    Beside the best unit of each those that stand before the last hit and have half of the best's
-    score, as long as there is room.
+    Beside the best unit of each those that stand before the last hit and have a quarter of the
+    best's score, as long as there is room.
 
     Args:
         page: Hits, best first.
@@ -48,7 +48,7 @@ def shown(page: Sequence[Candidate]) -> list[Shown]:
     for hit, other in sorted(others, key=lambda pair: order(pair[1])):
         if order(other) > order(page[-1]):
             break
-        if other.score < _HALF * hit.best.score:
+        if other.score < _BEARS * hit.best.score:
             continue
         if len(other.text) <= room:
             hit.units.append(other)

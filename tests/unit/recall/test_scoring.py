@@ -268,7 +268,7 @@ def test_hits_are_entries_and_show_what_else_of_them_would_be_one() -> None:
     assert [[unit.part for unit in hit.units] for hit in page] == [[0, 1], [0]]
     whole = [hit.units for hit in shown(found)]
     assert [[unit.part for unit in units] for units in whole] == [[0, 1, 2, 3], [0], [0]]
-    little = row(1, "x", part=9, words=0.9), row(4, "Port.", words=0.5)
+    little = row(1, "x", part=9, words=0.45), row(4, "Port.", words=0.3)
     first, _ = shown(ranked([*log, *little], QUESTION, wanted=2))
     assert [unit.part for unit in first.units] == [0, 1, 2, 3]
 
