@@ -84,6 +84,13 @@ class _Found:
     )
     bindings: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
     imports: list[Import] = field(default_factory=list[Import])
+    left_out: int = 0  # definitions
+
+    @property
+    def faults(self) -> list[str]:
+        if not self.left_out:
+            return []
+        return [f"more than {_MOST_SYMBOLS:,} definitions; {self.left_out:,} are text alone"]
 
 
 @dataclass(slots=True)
@@ -140,7 +147,8 @@ def _find(language: str, source: bytes, seconds: float) -> tuple[_Found, str | N
     found = _Found()
     for _, captures in QueryCursor(grammar.query).matches(tree.root_node):
         _sort_in(found, language, captures, source)
-    return found, "it has syntax errors" if tree.root_node.has_error else None
+    broken = ["it has syntax errors"] if tree.root_node.has_error else []
+    return found, "; ".join([*broken, *found.faults]) or None
 
 
 def _sort_in(found: _Found, language: str, captures: dict[str, list[Node]], source: bytes) -> None:
@@ -164,7 +172,9 @@ def _define(found: _Found, captures: dict[str, list[Node]], source: bytes) -> No
         return
     node = captures[_KINDS[rank]][0]
     known = found.definitions.get(name.start_byte)
-    if (known is None or rank < known[0]) and len(found.definitions) < _MOST_SYMBOLS:
+    if known is None and len(found.definitions) >= _MOST_SYMBOLS:
+        found.left_out += 1
+    elif known is None or rank < known[0]:
         owner = _text(captures["owner"][0], source) if "owner" in captures else ""
         found.definitions[name.start_byte] = (rank, node, name, owner)
 

@@ -194,7 +194,7 @@ def locate(path: str | os.PathLike[str]) -> Place:
     """Return where a folder belongs.
 
     Raises:
-        RepositoryError: There is no such folder, or it may not be read.
+        RepositoryError: There is no such folder, it may not be read, or it is git's own.
     """
     try:
         root = Path(path).resolve(strict=True)
@@ -203,6 +203,11 @@ def locate(path: str | os.PathLike[str]) -> Place:
         reason = getattr(error, "strerror", None) or error
         raise RepositoryError(f"{path} cannot be indexed: {reason}; give a folder") from error
     told = _git(root, "rev-parse", "--is-inside-work-tree", "--git-common-dir")
+    if told is not None and _git(root, "rev-parse", "--is-inside-git-dir") == "true\n":
+        raise RepositoryError(
+            f"{path} is a bare repository or a .git folder, which has no files to index; "
+            "give a worktree (git worktree add FOLDER)"
+        )
     if told is None or not told.startswith("true\n"):
         return Place(root=root, shared=root)
     shared = (root / told.split("\n")[1]).resolve()
@@ -330,10 +335,21 @@ def _looked_at(root: Path, path: str, racy: float, most: int) -> Candidate | Ski
         return None  # deleted, but git has not been told
     except OSError as error:
         return Skipped(path=path, reason=_said(error))
+    if stat.S_ISDIR(status.st_mode) and _is_plain(root / path):
+        return None  # a tracked file that became a folder, whose files are named by themselves
     reason = _unwanted(path, status, most)
     if reason is not None:
         return Skipped(path=path, reason=reason)
     return Candidate(path, _stamp(status, racy), status.st_size)
+
+
+def _is_plain(folder: Path) -> bool:
+    """Tell a folder from a repository, or from the empty one of a submodule not fetched."""
+    try:
+        names = {item.name for item in folder.iterdir()}
+    except OSError:
+        return False
+    return bool(names) and ".git" not in names
 
 
 def _unwanted(path: str, status: os.stat_result, most: int) -> str | None:

@@ -206,6 +206,14 @@ def test_a_file_nested_very_deep_is_read() -> None:
     assert outline.symbols[0].end_byte == len(source)
 
 
+def test_definitions_that_are_left_out_are_said() -> None:
+    outline = outline_of("python", b"".join(b"def f%d(): pass\n" % n for n in range(20_003)))
+    assert (len(outline.symbols), outline.fault) == (
+        20_001,
+        "more than 20,000 definitions; 3 are text alone",
+    )
+
+
 def test_what_takes_too_long_is_read_as_text() -> None:
     outline = outline_of("python", b"x = [" + b"1, " * 300_000 + b"]\n", seconds=0.0)
     assert outline.fault is not None

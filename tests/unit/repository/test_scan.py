@@ -117,6 +117,24 @@ def test_a_repository_within_one_is_not_entered(tmp_path: Path) -> None:
     assert "repository within" in reasons(found)["inner/"]
 
 
+def test_a_tracked_file_that_became_a_folder_is_one(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    write(tmp_path, a="1")
+    git(tmp_path, "add", ".")
+    (tmp_path / "a").unlink()
+    write(tmp_path, a__b_dot_py="2")
+    found = scan(locate(tmp_path))
+    assert (paths(found), reasons(found)) == (["a/b.py"], {})
+
+
+def test_a_folder_of_git_s_own_is_refused(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "bare")
+    git(tmp_path, "init", "-q", "plain")
+    for folder in ("bare", "plain/.git"):
+        with pytest.raises(RepositoryError, match="has no files to index; give a worktree"):
+            locate(tmp_path / folder)
+
+
 def test_worktrees_share_what_clones_do_not(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "one")
     write(tmp_path / "one", a_dot_py="1")
