@@ -138,12 +138,13 @@ def _relate(found: Sequence[Candidate], question: Question, *, by_ranks: bool) -
 
 
 def _lift(found: Sequence[Candidate]) -> None:
-    """Let what stands beside a candidate speak for it: an answer follows what asks for it."""
+    """Let what is said beside a candidate speak for it: an answer follows what asks for it."""
+    said = [one for one in found if one.row["role"] != "tool"]
     at: dict[tuple[UUID, int], float] = {}
-    for one in found:
+    for one in said:
         place = (one.space, one.ref)
         at[place] = max(one.score, at.get(place, 0.0))
-    for one in found:
+    for one in said:
         beside = (at.get((one.space, one.ref + step), 0.0) for step in (-1, 1))
         one.score += _BESIDE * max(beside)
 
