@@ -118,7 +118,7 @@ async def test_a_model_that_hangs_is_waited_for_once(dsn: str) -> None:
             answers.wait()
             return super().embed_query(text)
 
-    model = Hanging()
+    model, of_others = Hanging(), _threads("langledger-model")
     with Ledger.from_conn_string(dsn, embeddings=model) as ledger:
         fill(ledger)
         ledger.flush()
@@ -133,7 +133,7 @@ async def test_a_model_that_hangs_is_waited_for_once(dsn: str) -> None:
                 assert all(f"without vectors: {why}" in one.gate.reasons[-1] for one in found)
         answers.set()
     assert model.asked == 2  # once by each ledger
-    _until(lambda: "langledger-model" not in {one.name for one in threading.enumerate()})
+    _until(lambda: _threads("langledger-model") <= of_others)
 
 
 class Hanging(Words):
@@ -153,7 +153,7 @@ def test_who_closes_leaves_a_model_that_hangs_behind(
     dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("langledger.recall.worker._CLOSING_SECONDS", 0.1)
-    model = Hanging()
+    model, of_others = Hanging(), _threads("langledger-recall")
     with Ledger.from_conn_string(dsn, embeddings=model) as ledger:
         ledger.with_memory(embedding_batch=1)
         fill(ledger)
@@ -161,7 +161,7 @@ def test_who_closes_leaves_a_model_that_hangs_behind(
         assert model.asked.wait(60)
     assert not model.answer.is_set()
     model.answer.set()
-    _until(lambda: "langledger-recall" not in {one.name for one in threading.enumerate()})
+    _until(lambda: _threads("langledger-recall") <= of_others)
 
 
 def test_a_model_without_an_answer_is_told_by_flush_and_by_searches(
@@ -265,6 +265,11 @@ def test_the_worker_embeds_what_it_was_told_of(meaning: Ledger, words: Words) ->
     worker.close()
     worker.notice("default", thread_key("default", "t"))
     assert len(words.read) == len(SAID)
+
+
+def _threads(name: str) -> set[threading.Thread]:
+    """Return those of the process; other tests may have left some to end by themselves."""
+    return {thread for thread in threading.enumerate() if thread.name == name}
 
 
 def _until(done: Any) -> None:
