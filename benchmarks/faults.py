@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.graph import START, MessagesState, StateGraph
 from peers import Writer, sides
 
 from langledger import Ledger
@@ -24,6 +25,7 @@ from langledger.compaction.validity import provider_problems
 from langledger.tokens import count_message
 
 WINDOW = 8_000
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 WELL = "The assistant ran the steps the user had asked for; all went well."
 TASK = "Port the billing service to the new API and keep invoice 40417 as it is."
 
@@ -173,6 +175,38 @@ def fault_restart(make: Callable[..., Any]) -> str:
     )
 
 
+def fault_image(make: Callable[..., Any]) -> str:
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+    task = HumanMessage([{"type": "text", "text": TASK}, image], id="task")
+    shown = str(live(make(), [task, *long_task(60)[1:]])[-1])
+    if PIXEL in shown:
+        return "in view"
+    return "named, with its size and entry" if "[image" in shown else "gone without a trace"
+
+
+def fault_stream(make: Callable[..., Any]) -> str:
+    def agent(_: MessagesState) -> dict[str, Any]:
+        live(make(Writer(answer=WELL)), long_task(60))
+        return {"messages": [AIMessage("All done.")]}
+
+    graph = StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent").compile()
+    told = graph.stream({"messages": [HumanMessage("Go on.")]}, stream_mode="messages")
+    leaked = sum(WELL in str(message.content) for message, _ in told)
+    return f"{leaked} summaries streamed to the user" if leaked else "none streamed"
+
+
+def fault_deleted(make: Callable[..., Any]) -> str:
+    """What a view began with is taken out of the history, as an application may at any time."""
+    messages = long_task(40)
+    side = make()
+    before = {message.id for message in live(side, messages)[-1]}
+    left = [messages[0], *messages[11:]]
+    after = {message.id for message in side.view(left)}
+    due = [message for message in left if message.id in before]
+    lost = sum(message.id not in after for message in due)
+    return f"{lost} of {len(due)} messages lost" if lost else "every message in view stays"
+
+
 FAULTS: dict[str, Callable[[Callable[..., Any]], str]] = {
     "1 parallel calls answered in any order, an id that comes again": fault_pairs,
     "1 a result that never came": fault_missing_result,
@@ -185,11 +219,14 @@ FAULTS: dict[str, Callable[[Callable[..., Any]], str]] = {
     "13 the provider is down": fault_bad_summary(RuntimeError("503")),
     "15 one message larger than the window": fault_huge_message,
     "22 braces in the prompt": fault_braces,
+    "23 an image that left the view": fault_image,
     "27 Chinese": fault_chinese,
     "27 large arguments in content blocks": fault_arguments,
     "28 the kept tail is over the threshold": fault_tail_too_large,
     "28 what cannot shrink is near the threshold": fault_every_turn,
     "38 the view after a second look": fault_restart,
+    "41 summaries in the stream of messages": fault_stream,
+    "43 ten early messages taken out of the history": fault_deleted,
 }
 
 
