@@ -25,7 +25,10 @@ from langledger.compaction.validity import provider_problems
 from langledger.tokens import count_message
 
 WINDOW = 8_000
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+    "AAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
 WELL = "The assistant ran the steps the user had asked for; all went well."
 TASK = "Port the billing service to the new API and keep invoice 40417 as it is."
 
