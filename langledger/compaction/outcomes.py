@@ -12,6 +12,7 @@ from typing import cast
 from langchain_core.messages import AIMessage, ToolMessage
 
 from langledger.compaction.found import LONGEST, SPEAKS_FOR_USER, Finding, Found, Key, Section
+from langledger.compaction.offload import media_in
 from langledger.compaction.sentences import clip, lines_of, one_line, sentences, signature
 from langledger.compaction.testlines import TestLine, TestLines, names_failed_test
 from langledger.compaction.todos import NO_TODOS, Todos, todos_in, todos_of_call
@@ -201,6 +202,8 @@ def read_result(found: Found, seq: int, message: ToolMessage, call: Call | None)
     call = call or Call(message.name or "a tool", "")
     failed = message.status == "error"
     _read_commits(found, message, call)
+    if media := media_in(message):
+        found.add(Finding(Section.WORK, [seq], _label(call), f"[{media}]", 1.5, late=1.0))
     if not failed:
         found.take_out(call.todos)
     keys: list[Key] = []

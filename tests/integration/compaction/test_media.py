@@ -86,6 +86,15 @@ def test_old_media_become_references_that_resolve(ledger: Ledger) -> None:
     assert "[image image/png 800x600 4 kB]" in recall(ledger, "openai", reference="#1")
 
 
+def test_what_a_tool_showed_is_named_in_a_summary_with_its_entry(ledger: Ledger) -> None:
+    view = view_of(ledger, history(), window=4_000, trigger=("tokens", 1_500), keep=("messages", 2))
+    assert "c7" in str(view)
+    assert "Output of screenshot" in view[0].text
+    line = next(line for line in view[0].text.splitlines() if "Output of screenshot" in line)
+    assert "[image image/png 800x600 4 kB]" in line
+    assert line.endswith(" (7 times) [#4, #14, #17]")
+
+
 def test_references_alone_keep_the_users_words_beside_them(ledger: Ledger) -> None:
     messages = [*history(), *(m for n in range(8, 14) for m in look(n))]
     view = view_of(ledger, messages, window=40_000, trigger=("tokens", 8_000), keep=("messages", 2))
