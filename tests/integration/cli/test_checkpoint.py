@@ -17,7 +17,8 @@ from langgraph.graph.message import _messages_delta_reducer
 from langledger import Ledger
 from langledger.checkpoint import Policy
 from langledger.database.connection import connect
-from tests.integration.cli.conftest import Call, Start, wait_until
+from tests.integration.cli.conftest import Call, Start
+from tests.support.waiting import wait_until
 
 
 def build(saver: Any) -> Any:

@@ -10,7 +10,8 @@ from psycopg import Connection
 
 from langledger import Ledger
 from langledger.database.connection import connect
-from tests.integration.cli.conftest import Call, Start, Write, wait_until
+from tests.integration.cli.conftest import Call, Start, Write
+from tests.support.waiting import wait_until
 
 MANY = 530
 # The writer waits in the second batch of the first file until the lock is let go.

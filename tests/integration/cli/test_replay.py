@@ -11,7 +11,8 @@ from langchain_core.messages import HumanMessage
 
 from langledger import Ledger
 from langledger.database.connection import connect
-from tests.integration.cli.conftest import Call, Hold, Start, Write, wait_until
+from tests.integration.cli.conftest import Call, Hold, Start, Write
+from tests.support.waiting import wait_until
 
 
 def rows(dsn: str) -> dict[str, int]:

@@ -18,9 +18,10 @@ from langledger.encryption import KeyRing
 from langledger.operations import Batch
 from langledger.rotation import rotate_keys
 from langledger.rotation.tables import TABLES
-from tests.integration.cli.conftest import Hold, Start, wait_until
+from tests.integration.cli.conftest import Hold, Start
 from tests.integration.security.conftest import role
 from tests.support.shell import Call
+from tests.support.waiting import wait_until
 
 OLD, NEW, STRAY = KeyRing.new_key(), KeyRing.new_key(), KeyRing.new_key()
 KEYS = "LANGLEDGER_ENCRYPTION_KEYS"

@@ -20,6 +20,7 @@ from langledger.database.connection import connect
 from langledger.database.embedded import EmbeddedServer
 from langledger.errors import DatabaseError, DatabaseUnavailableError, NotSetUpError
 from langledger.operations import Batch, Query, Row
+from tests.support.waiting import wait_until
 
 INSERT = Query(
     "INSERT INTO {schema}.summary_cache (tenant, digest, summary) VALUES ('t', %(digest)s, 's') "
@@ -44,8 +45,7 @@ def at_a_gate(dsn: str) -> Iterator[tuple[Batch, Callable[[int], None]]]:
     with connect(dsn) as holder:
 
         def wait_for(calls: int) -> None:
-            while holder.execute(locks).fetchone()["n"] < calls:
-                time.sleep(0.01)
+            wait_until(lambda: holder.execute(locks).fetchone()["n"] >= calls)
 
         holder.execute("SELECT pg_advisory_lock(7)")
         yield one("SELECT pg_advisory_xact_lock_shared(7)"), wait_for

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,16 +23,10 @@ from langledger_claude_code import client
 from langledger_claude_code.settings import install, uninstall
 from langledger_claude_code.spool import Request, Spool
 from langledger_claude_code.writer import main as write
+from tests.support.waiting import wait_until
 
 Fire = Callable[..., "subprocess.CompletedProcess[str]"]
 EVENTS = ["SessionStart", "PreCompact", "UserPromptSubmit", "PostToolUse", "Stop"]
-
-
-def wait_until(condition: Callable[[], object], *, seconds: float = 180) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -99,10 +92,10 @@ def test_a_session_is_recorded_and_its_state_given_back(
     expected = [item.message for item in load_session(path).messages]
     thread_id = f"claude-code:{path.stem}"
     with Ledger.from_conn_string(dsn, setup=False) as ledger:
-        wait_until(lambda: ledger.count(thread_id) == len(expected))
+        wait_until(lambda: ledger.count(thread_id) == len(expected), seconds=180)
         assert [entry.message for entry in ledger.history(thread_id)] == expected
         files = ledger.state(thread_id).files_touched
-    wait_until(lambda: f"entry #{len(expected)}" in context(spool, path))
+    wait_until(lambda: f"entry #{len(expected)}" in context(spool, path), seconds=180)
     assert fire("SessionStart", path, source="startup").stdout == ""
     told = json.loads(fire("SessionStart", path, source="compact").stdout)["hookSpecificOutput"]
     assert told["hookEventName"] == "SessionStart"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -16,6 +14,7 @@ from langledger.errors import EmbeddingError
 from langledger.operations import Batch, Query, arun, run
 from langledger.recall import SearchRequest, Text, space_of
 from langledger.recall.worker import Worker
+from tests.support.waiting import wait_until
 from tests.support.words import Words
 
 SAID = ["the automobile is red", "we eat cake", "the port is full", "a harbour for ships"]
@@ -133,7 +132,7 @@ async def test_a_model_that_hangs_is_waited_for_once(dsn: str) -> None:
                 assert all(f"without vectors: {why}" in one.gate.reasons[-1] for one in found)
         answers.set()
     assert model.asked == 2  # once by each ledger
-    _until(lambda: _threads("langledger-model") <= of_others)
+    wait_until(lambda: _threads("langledger-model") <= of_others)
 
 
 class Hanging(Words):
@@ -161,7 +160,7 @@ def test_who_closes_leaves_a_model_that_hangs_behind(
         assert model.asked.wait(60)
     assert not model.answer.is_set()
     model.answer.set()
-    _until(lambda: _threads("langledger-recall") <= of_others)
+    wait_until(lambda: _threads("langledger-recall") <= of_others)
 
 
 def test_a_model_without_an_answer_is_told_by_flush_and_by_searches(
@@ -176,7 +175,7 @@ def test_a_model_without_an_answer_is_told_by_flush_and_by_searches(
             ledger.flush()
         ledger.with_memory(embedding_delay=0.01)
         told = "searched without vectors: words did not answer lately"
-        _until(lambda: told in ledger.search("cake", thread_id="t").gate.reasons[-1])
+        wait_until(lambda: told in ledger.search("cake", thread_id="t").gate.reasons[-1])
         model.answer.set()
 
 
@@ -260,7 +259,7 @@ def test_the_worker_embeds_what_it_was_told_of(meaning: Ledger, words: Words) ->
     run(meaning.recalling.index("t"), meaning.executor)
     worker = Worker(meaning.executor, meaning.recalling.embedder, items=1, seconds=0)
     worker.notice("default", thread_key("default", "t"))
-    _until(lambda: count(meaning) == len(SAID))
+    wait_until(lambda: count(meaning) == len(SAID))
     worker.close()
     worker.close()
     worker.notice("default", thread_key("default", "t"))
@@ -270,13 +269,6 @@ def test_the_worker_embeds_what_it_was_told_of(meaning: Ledger, words: Words) ->
 def _threads(name: str) -> set[threading.Thread]:
     """Return those of the process; other tests may have left some to end by themselves."""
     return {thread for thread in threading.enumerate() if thread.name == name}
-
-
-def _until(done: Any) -> None:
-    deadline = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_filters_hold_for_vectors_too(meaning: Ledger) -> None:
