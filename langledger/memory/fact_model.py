@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
-from uuid import UUID, uuid4
+from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
@@ -36,8 +36,6 @@ logger = logging.getLogger("langledger.memory")
 _PAGE = 20  # entries
 _SHOWN = 1500  # characters of a message
 _KNOWN = 30  # facts that are told
-_CLAIM_SECONDS = 600
-_ATTEMPTS = 5  # of one page, while the model cannot be asked; then it is passed over
 _MOST = 8  # facts of one answer
 _LONGEST = 300  # characters of a fact
 _LONGEST_SLOT = 60
@@ -115,7 +113,7 @@ def _read(
     """Read what was not read yet in a thread, a page at a time."""
     place = replace(location, scope=f"{location.scope}#facts")
     token = uuid4()
-    while (held := (yield from store.claim(place, token, seconds=_CLAIM_SECONDS))) is not None:
+    while (held := (yield from store.claim(place, token))) is not None:
         after, attempts = held
         page = yield from history_page(location, after=after, limit=_PAGE)
         last = page[-1].entry_id if page else after
@@ -124,18 +122,11 @@ def _read(
             yield from _learn(reader, facts, user_id, own)
         except Exception as error:  # noqa: BLE001 - a provider raises what it likes
             logger.warning("the fact model failed: %s: %.200s", type(error).__name__, error)
-            given_up = attempts + 1 >= _ATTEMPTS
-            yield from _go_on(
-                place, token, last if given_up else after, 0 if given_up else attempts + 1
-            )
+            yield from store.put_off(place, token, after=after, last=last, attempts=attempts)
             return
-        yield from _go_on(place, token, last, 0)
+        yield from store.advance(place, token, extracted=last)
         if len(page) < _PAGE:
             return
-
-
-def _go_on(place: Location, token: UUID, read: int, attempts: int) -> Operation[None]:
-    yield from store.advance(place, token, extracted=read, attempts=attempts)
 
 
 def _learn(

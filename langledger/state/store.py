@@ -37,6 +37,7 @@ __all__ = [
     "events",
     "publish",
     "published",
+    "put_off",
     "share",
     "shared",
     "task_ids",
@@ -47,6 +48,9 @@ logger = logging.getLogger("langledger.state")
 
 PUBLISHED = ("file", "step", *KINDS, "last_action")
 """Kinds of the records that agents publish."""
+
+_CLAIM_SECONDS = 600
+_ATTEMPTS = 5  # while a model cannot be reached; then what it was to read is passed over
 
 _queries = load_queries("langledger.state")
 
@@ -113,7 +117,9 @@ def events(
     ]
 
 
-def claim(location: Location, token: UUID, *, seconds: int) -> Operation[tuple[int, int] | None]:
+def claim(
+    location: Location, token: UUID, *, seconds: int = _CLAIM_SECONDS
+) -> Operation[tuple[int, int] | None]:
     """Take the right to read a thread's entries with a model, for some seconds.
 
     Returns:
@@ -156,6 +162,23 @@ def advance(
         queries.append(_add(location, found, extracted, sources, token))
     results = yield from fetch_all(*queries, repeatable=False)
     return bool(results[0])
+
+
+def put_off(
+    location: Location, token: UUID, *, after: int, last: int, attempts: int
+) -> Operation[bool]:
+    """Note that entries could not be read now, and give the right back; see :func:`advance`.
+
+    Args:
+        location: The thread and scope.
+        token: Of the claim.
+        after: The entry read last.
+        last: The newest of those that were to be read; after five tries they are passed over.
+        attempts: How often they were tried before.
+    """
+    if attempts + 1 >= _ATTEMPTS:
+        return (yield from advance(location, token, extracted=last))
+    return (yield from advance(location, token, extracted=after, attempts=attempts + 1))
 
 
 def task_ids(location: Location) -> Operation[dict[int, str]]:

@@ -34,9 +34,6 @@ logger = logging.getLogger("langledger.state")
 
 BATCH_ENTRIES = 40
 BATCH_CHARACTERS = 12_000
-CLAIM_SECONDS = 600
-MAX_ATTEMPTS = 5
-"""How often a batch is tried while the model cannot be reached; then it is passed over."""
 
 _MODES = ("structured", "json", "text")
 
@@ -117,7 +114,7 @@ def extract(
     found = 0
     while True:
         token = uuid4()
-        held = yield from store.claim(location, token, seconds=CLAIM_SECONDS)
+        held = yield from store.claim(location, token)
         if held is None:
             return found  # somebody else is reading
         after, attempts = held
@@ -149,12 +146,8 @@ def _read(
             said = yield from _findings(location.thread_id, extractor, batch, state)
         except Exception as error:  # noqa: BLE001 - a provider raises what it likes
             logger.warning("the state model failed: %s: %.200s", type(error).__name__, error)
-            given_up = attempts + 1 >= MAX_ATTEMPTS
-            yield from store.advance(
-                location,
-                token,
-                extracted=batch.last if given_up else after,
-                attempts=0 if given_up else attempts + 1,
+            yield from store.put_off(
+                location, token, after=after, last=batch.last, attempts=attempts
             )
             return None
     event = Found(said=tuple(said))
