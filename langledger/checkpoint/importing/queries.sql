@@ -96,7 +96,7 @@ ON CONFLICT (tenant, thread_key) DO NOTHING
 -- name: claim
 -- Takes the thread, unless it has checkpoints that did not come from an import.
 UPDATE {schema}.thread AS t
-SET metadata = t.metadata || jsonb_build_object('import',
+SET metadata = jsonb_set(t.metadata, ARRAY['import'],
         coalesce(t.metadata -> 'import', '{}') - 'fingerprint'
         || jsonb_build_object('source', %(source)s::text, 'newest', %(newest)s::text))
 WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_key)s
@@ -114,7 +114,7 @@ WHERE e.tenant = %(tenant)s AND e.thread_key = %(thread_key)s AND e.seq = w.seq
 
 -- name: complete
 UPDATE {schema}.thread
-SET metadata = metadata || jsonb_build_object('import', metadata -> 'import'
+SET metadata = jsonb_set(metadata, ARRAY['import'], (metadata -> 'import')
         || jsonb_build_object('fingerprint', %(fingerprint)s::text, 'gone', %(gone)s::boolean)),
     created_at = least(created_at, %(first)s::timestamptz),
     updated_at = coalesce(%(last)s::timestamptz, updated_at)

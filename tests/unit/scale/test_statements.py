@@ -27,6 +27,38 @@ TABLES = {
     if isinstance(statement.stmt, ast.CreateStmt)
     and any(getattr(c, "colname", "") == "tenant" for c in statement.stmt.tableElts)
 } | {"working_state"}
+# STABLE to PostgreSQL, whatever they are given.
+STABLE = {
+    *("concat", "concat_ws", "format", "to_char", "to_json", "to_jsonb"),
+    *("json_build_array", "json_build_object", "jsonb_build_array", "jsonb_build_object"),
+}
+
+
+def parts(value: object) -> Iterator[ast.Node]:
+    """Yield a node and those below it, but for subqueries of expressions."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from parts(item)
+    elif isinstance(value, ast.Node) and not isinstance(value, ast.SubLink):
+        yield value
+        yield from parts(tuple(getattr(value, name) for name in value))
+
+
+def stable_of_rows(sql: str) -> list[str]:
+    """Return those functions that an UPDATE gives something of its rows: Citus refuses that."""
+    text, _ = numbered(sql)
+    updates = [part for part in parts(pglast.parse_sql(text)) if isinstance(part, ast.UpdateStmt)]
+    calls = [
+        part
+        for update in updates
+        for part in parts((update.targetList, update.whereClause))
+        if isinstance(part, ast.FuncCall) and part.funcname[-1].sval in STABLE
+    ]
+    return [
+        call.funcname[-1].sval
+        for call in calls
+        if any(isinstance(part, ast.ColumnRef) for part in parts(call.args))
+    ]
 
 
 def functions() -> Iterator[tuple[str, str]]:
@@ -123,6 +155,26 @@ def test_tables_are_recognised() -> None:
 )
 def test_a_statement_that_does_not_is_found(sql: str) -> None:
     assert read(sql).unbound != []
+
+
+@pytest.mark.parametrize("name", [name for name, sql in STATEMENTS.items() if "UPDATE" in sql])
+def test_an_update_is_one_that_citus_takes(name: str) -> None:
+    assert stable_of_rows(STATEMENTS[name]) == []
+
+
+@pytest.mark.parametrize(
+    ("update", "found"),
+    [
+        ("SET metadata = jsonb_build_object('a', metadata -> 'a')", ["jsonb_build_object"]),
+        ("SET seq = 1 WHERE format('%%s', seq) = '1'", ["format"]),
+        ("SET metadata = metadata || jsonb_build_object('a', %(a)s::text)", []),
+        ("SET seq = w.seq FROM (SELECT to_jsonb(x) AS seq FROM unnest(%(n)s) AS x) AS w", []),
+    ],
+)
+def test_a_stable_function_of_a_row_is_found(update: str, found: list[str]) -> None:
+    assert stable_of_rows(f"UPDATE langledger.thread {update}") == found
+    nested = f"WITH u AS (UPDATE langledger.thread {update} RETURNING 1) SELECT 1 FROM u"
+    assert stable_of_rows(nested) == found
 
 
 def test_braces_of_composed_statements_are_filled() -> None:
