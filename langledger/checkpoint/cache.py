@@ -207,13 +207,18 @@ class Cache:
         self._budget = budget
         self._lock = threading.Lock()
         self._threads: OrderedDict[UUID, ThreadItems] = OrderedDict()
+        # Kept up to date and not summed up: there may be very many threads.
+        self._counted: dict[UUID, int] = {}
+        self._total = 0
 
     def items(self, thread_key: UUID) -> ThreadItems:
         """Return what is known of a thread."""
         if not self._budget:
             return ThreadItems()
         with self._lock:
-            items = self._threads.setdefault(thread_key, ThreadItems())
+            items = self._threads.get(thread_key)
+            if items is None:
+                return self._begin(thread_key)
             self._threads.move_to_end(thread_key)
             return items
 
@@ -228,21 +233,37 @@ class Cache:
                 return ThreadItems(generation)
             current = self._threads.get(thread_key)
             if current is None or current.generation != generation:
-                current = self._threads[thread_key] = ThreadItems(generation)
+                current = self._begin(thread_key, generation)
             return current
 
     def forget(self, thread_key: UUID) -> None:
         """Drop a thread."""
         with self._lock:
-            self._threads.pop(thread_key, None)
+            if self._threads.pop(thread_key, None) is not None:
+                self._total -= self._counted.pop(thread_key)
 
-    def trim(self) -> None:
-        """Drop the threads used longest ago until the rest fits the budget."""
+    def trim(self, thread_key: UUID) -> None:
+        """Drop the threads used longest ago until the rest fits the budget.
+
+        Args:
+            thread_key: The thread that more was learnt of.
+        """
         with self._lock:
-            total = sum(items.size for items in self._threads.values())
-            while total > self._budget and self._threads:
-                _, dropped = self._threads.popitem(last=False)
-                total -= dropped.size
+            if thread_key in self._threads:
+                self._count(thread_key)
+            while self._total > self._budget and self._threads:
+                dropped, _ = self._threads.popitem(last=False)
+                self._total -= self._counted.pop(dropped)
+
+    def _begin(self, thread_key: UUID, generation: int | None = None) -> ThreadItems:
+        items = self._threads[thread_key] = ThreadItems(generation)
+        self._count(thread_key)
+        return items
+
+    def _count(self, thread_key: UUID) -> None:
+        size = self._threads[thread_key].size
+        self._total += size - self._counted.get(thread_key, 0)
+        self._counted[thread_key] = size
 
 
 class Shelf:

@@ -155,7 +155,7 @@ def read(
         if row["what"] == "entry":
             item = StoredItem(row["name"], row["message_id"], row["body"])
             items.add(row["number"], item, row["id"])
-    cache.trim()
+    cache.trim(keys["thread_key"])
     return items, [row for row in rows if row["what"] == "stretch"]
 
 

@@ -115,7 +115,6 @@ def _with_replica(primary: D, dsn: str | None, lag: float, options: dict[str, An
 
         seconds = {"connect_timeout": math.ceil(ANSWER_SECONDS), **parsed(dsn)}
         pool = type(primary)(make_conninfo("", **seconds), timeout=ANSWER_SECONDS, **options)
-        pool.vaults = primary.vaults
         pool.vaults = primary.vaults  # a standby cannot be given a tenant's first secret
         primary.replica = Replica(pool, lag=lag)
     return primary

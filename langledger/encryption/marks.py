@@ -212,7 +212,7 @@ def named(digests: Iterable[bytes]) -> Many:
 
 def resolved(params: Mapping[str, Any], vault: Vault | None) -> Mapping[str, Any]:
     """Return the parameters that are sent."""
-    if not any(isinstance(value, _MARKS) for value in params.values()):
+    if _MARKS.isdisjoint(map(type, params.values())):
         return params
     return {name: _resolved(value, vault, params) for name, value in params.items()}
 
@@ -260,15 +260,15 @@ def keys_of(place: Place, row: Mapping[str, Any], params: Mapping[str, Any]) -> 
 
 
 def _resolved(value: Any, vault: Vault | None, params: Mapping[str, Any]) -> Any:
+    if type(value) not in _MARKS:  # most are none
+        return value
     if isinstance(value, Many):
         return [_resolved(member, vault, params) for member in value]
-    if isinstance(value, (Content, Named, Spelled, Hashed, Later, InClear)):
-        return value.resolve(vault, params)
-    return value
+    return value.resolve(vault, params)
 
 
 _FOUND = (Named, Spelled, Hashed)
-_MARKS = (Many, Content, *_FOUND, Later, InClear)
+_MARKS = frozenset((Many, Content, *_FOUND, Later, InClear))
 
 
 def stays(place: Place, name: str, item: Any) -> bool:
