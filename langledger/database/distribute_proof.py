@@ -45,9 +45,9 @@ class Plan:
         where: ``shard``: one task on the tenant's shard; ``steps``: some such tasks, one after
             the other, the coordinator handing on what one returns; ``coordinator``: it needs no
             shard to be planned; ``all shards``: each of them is asked; ``refused``: Citus cannot
-            plan it.
+            plan it, or would not run it as planned.
         tasks: How many tasks it is.
-        reason: What Citus said of one that is refused.
+        reason: Why one is refused.
     """
 
     name: str
@@ -77,7 +77,11 @@ def _plan(connection: psycopg.Connection[Row], name: str, sql: str) -> Plan:
     except psycopg.Error as error:
         reason = error.diag.message_primary or str(error)
         return Plan(name=name, where="refused", tasks=0, reason=reason)
-    return Plan(name=name, where=_where(nodes), tasks=sum(_tasks(nodes)))
+    tasks = sum(_tasks(nodes))
+    if _is_nested(nodes):
+        reason = "a task of it is itself to be distributed, which a worker refuses to do"
+        return Plan(name=name, where="refused", tasks=tasks, reason=reason)
+    return Plan(name=name, where=_where(nodes), tasks=tasks)
 
 
 def explained(connection: psycopg.Connection[Row], sql: str) -> list[Mapping[str, Any]]:
@@ -87,6 +91,12 @@ def explained(connection: psycopg.Connection[Row], sql: str) -> list[Mapping[str
     explain = cast("LiteralString", f"EXPLAIN (FORMAT JSON, COSTS off) {filled}")
     (row,) = connection.execute(explain).fetchall()
     return list(_nodes(row["QUERY PLAN"]))
+
+
+def _is_nested(nodes: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a worker's own plan asks shards: Citus hands on an INSERT with all of its WITH."""
+    jobs = [node["Job"]["Tasks"] for node in nodes if "Job" in node]
+    return any("Job" in below for tasks in jobs for below in _nodes(tasks))
 
 
 def _where(nodes: Sequence[Mapping[str, Any]]) -> Where:

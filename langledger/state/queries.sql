@@ -58,24 +58,25 @@ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND kind = 'message'
 SELECT seq, created_at FROM {schema}.entry
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND seq = ANY(%(seqs)s::bigint[])
 
+-- name: withdraw
+-- Takes back what one agent of one thread published and no longer has.
+DELETE FROM {schema}.state_record r
+WHERE r.tenant = %(tenant)s AND r.thread_key = %(thread_key)s AND r.scope = %(scope)s
+  AND NOT EXISTS (SELECT FROM unnest(%(task_ids)s::text[], %(kinds)s::text[], %(record_ids)s::text[])
+                      AS g (task_id, kind, record_id)
+                  WHERE g.task_id = r.task_id AND g.kind = r.kind AND g.record_id = r.record_id)
+
 -- name: publish
--- Replaces what is published of one agent of one thread.
-WITH given AS (
-    SELECT * FROM unnest(%(task_ids)s::text[], %(kinds)s::text[], %(record_ids)s::text[],
-                         %(statuses)s::text[], %(whats)s::text[], %(whys)s::text[],
-                         %(sources)s::text[])
-        AS g (task_id, kind, record_id, status, what, why, sources)
-), gone AS (
-    DELETE FROM {schema}.state_record r
-    WHERE r.tenant = %(tenant)s AND r.thread_key = %(thread_key)s AND r.scope = %(scope)s
-      AND NOT EXISTS (SELECT FROM given g WHERE g.task_id = r.task_id AND g.kind = r.kind
-                      AND g.record_id = r.record_id)
-)
+-- Puts what it has in place. A statement of its own: Citus hands an INSERT to the shard with all of
+-- its WITH, where a DELETE in that would have to be distributed again.
 INSERT INTO {schema}.state_record (tenant, thread_key, scope, project, task_id, kind, record_id, status,
                                    what, why, sources)
 SELECT t.tenant, t.thread_key, %(scope)s, %(project)s, g.task_id, g.kind, g.record_id, g.status,
        g.what, g.why, g.sources::bigint[]
-FROM given g, {schema}.thread t
+FROM unnest(%(task_ids)s::text[], %(kinds)s::text[], %(record_ids)s::text[], %(statuses)s::text[],
+            %(whats)s::text[], %(whys)s::text[], %(sources)s::text[])
+         AS g (task_id, kind, record_id, status, what, why, sources),
+     {schema}.thread t
 WHERE t.tenant = %(tenant)s AND t.thread_key = %(thread_key)s
 ON CONFLICT (tenant, thread_key, scope, task_id, kind, record_id) DO UPDATE
     SET project = excluded.project, status = excluded.status, what = excluded.what,

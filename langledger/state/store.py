@@ -196,21 +196,21 @@ def times(location: Location, seqs: Iterable[int]) -> Operation[Mapping[int, dat
 def publish(location: Location, state: WorkingState, *, project: str) -> Operation[None]:
     """Let the other agents of a project see a state, all of its tasks."""
     rows = [row for one in (state, *state.other_tasks.values()) for row in _rows(one)]
-    names = ("task_ids", "kinds", "record_ids", "statuses", "whats", "whys", "sources")
-    columns = dict(zip(names, zip(*rows, strict=True) if rows else [()] * 7, strict=True))
-    ids = Many(map(Spelled, columns["record_ids"]))
-    keys = {"task_id": columns["task_ids"], "kind": columns["kinds"], "record_id": ids}
-    yield from fetch(
-        _queries["publish"],
-        **{
-            **location.keys,
-            "scope": location.scope,
-            "project": project,
-            **{name: list(column) for name, column in columns.items()},
-            "record_ids": ids,
-            "whats": contents(STATE_WHAT, columns["whats"], **keys),
-            "whys": contents(STATE_WHY, columns["whys"], **keys),
-        },
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(7)]
+    task_ids, kinds, record_ids, statuses, whats, whys, sources = columns
+    ids = Many(map(Spelled, record_ids))
+    keys = {"task_id": task_ids, "kind": kinds, "record_id": ids}
+    theirs = {"task_ids": task_ids, "kinds": kinds, "record_ids": ids}
+    places = {**location.keys, "scope": location.scope, **theirs}
+    told = {
+        "statuses": statuses,
+        "whats": contents(STATE_WHAT, whats, **keys),
+        "whys": contents(STATE_WHY, whys, **keys),
+        "sources": sources,
+    }
+    yield from fetch_all(
+        Query(_queries["withdraw"], places),
+        Query(_queries["publish"], {**places, **told, "project": project}),
     )
 
 
