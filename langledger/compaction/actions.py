@@ -89,6 +89,10 @@ _COMMON_CHINESE = re.compile(
     r"用户|同意|批准|确认|授权|允许|许可|认可|已经|进行|操作|可以|一下|代理|助手|不要|现在|然后|需要|任何"
     r"|[的了把将对该这那个些请已吧吗呢啊也都就先再和与及是在到给我你您他它们不别没要让被由]"
 )
+_OPTION = re.compile(
+    r"(?:\b(?:option|choice|variant|alternative|proposal|plan|answer)\s+|方案|选项)"
+    r"\(?([a-h]|[1-9])\)?(?![\w'’])(?!\.\d)"
+)
 _TWO_WORDS = re.compile(r"\b(roll|shut)(?:s|ing|ed)? (back|out|down)\b")
 _WORD = re.compile(r"[a-z0-9]+")
 _RUN = re.compile(r"[一-鿿]+")
@@ -170,8 +174,10 @@ def has_chinese(text: str) -> bool:
 def subject_of(text: str) -> Subject:
     """Return what a text is about."""
     low = _TWO_WORDS.sub(r"\1\2", text.lower().replace("n't", " not"))
+    options = {f"option {mark}" for mark in _OPTION.findall(low)}
+    low = _OPTION.sub(" ", low)
     found = {_ACTION_OF[match[0]] for match in _CHINESE_ACTION.finditer(low)}
-    words = {_stem(_THINGS[match[0]]) for match in _CHINESE_THING.finditer(low)}
+    words = options | {_stem(_THINGS[match[0]]) for match in _CHINESE_THING.finditer(low)}
     rest = _CHINESE_THING.sub(" ", _CHINESE_ACTION.sub(" ", low))
     for run in _RUN.findall(_COMMON_CHINESE.sub(" ", rest)):
         words |= {run[at : at + 2] for at in range(max(len(run) - 1, 1))}

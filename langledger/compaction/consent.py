@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from langledger.compaction.actions import Subject, subject_of
+from langledger.compaction.choices import choices_agree, chosen_in
 from langledger.compaction.sentences import split_sentences
 
 __all__ = ["Heard", "Said", "claims_in", "was_given"]
@@ -119,6 +120,13 @@ _POINTS = re.compile(
     r"|它|这些|那些|这个|那个|全部|任何|一切|所有|都",
     re.IGNORECASE,
 )
+# Takes one of several things, by whatever name.
+_DECIDES = re.compile(
+    r"^\W*(?:(?:please|let's|let us|we(?:'ll| will| should)?|i(?:'d| would|'ll| will)?|then|ok"
+    r"|just)\W+)*(?:use|go with|take|pick|choose|prefer|want|switch to|stick (?:to|with)|keep)\b"
+    r"|(?:使用|采用|选择?|就用|改用|换成|用)",
+    re.IGNORECASE,
+)
 _SHORT = 120  # characters of an answer that takes its meaning from the question
 
 
@@ -154,19 +162,22 @@ class Said:
         clauses: Its clauses, in order.
         context: What all of it is about, with what it answers.
         asked: What the question is about that it is a short yes to; None where it is none.
+        chosen: Which of the options that were offered it chose; None where it chose none.
     """
 
     seq: int
     clauses: Sequence[_Clause]
     context: Subject
     asked: Subject | None
+    chosen: Subject | None = None
 
     @classmethod
     def of(cls, heard: Heard) -> Said:
         """Read what was heard."""
         clauses = list(_clauses(heard.text))
         context = subject_of(f"{heard.before}\n{heard.text}")
-        return cls(heard.seq, clauses, context, _agreed_to(heard, clauses))
+        chosen = chosen_in(heard.text, heard.before) if len(heard.text) <= _SHORT else None
+        return cls(heard.seq, clauses, context, _agreed_to(heard, clauses), chosen)
 
     @property
     def affirms(self) -> bool:
@@ -235,6 +246,9 @@ def _events(claim: Subject, action: str, said: Said) -> Iterator[bool]:
     """Yield True where a message allows the action, False where it forbids it, in order."""
     if said.asked is not None and (not claim or _is_about(claim, action, said.asked)):
         yield True
+    chosen = said.chosen if said.chosen and choices_agree(claim, said.chosen) else None
+    if chosen is not None and claim and _is_about(claim, action, chosen):
+        yield True
     for clause in said.clauses:
         if clause.forbids:
             if _is_against(claim, action, clause):
@@ -285,7 +299,10 @@ def _requests(claim: Subject, action: str, clause: _Clause, said: Said) -> bool:
         return _AFFIRMS.search(clause.text) is not None
     if not action:
         enough = about.shared(claim) >= min(2, claim.size)
-        return enough and (claim.size > 1 or said.affirms)
+        decides = (
+            said.affirms or _DECIDES.search(clause.text) is not None or about.words == claim.words
+        )
+        return enough and (claim.size > 1 or decides)
     if action not in about.asked:
         return about.mild(action) and about.shared(claim) >= 2
     if _POINTS.search(clause.text) or not about.words:

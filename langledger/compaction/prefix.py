@@ -105,7 +105,7 @@ def account_on_prefix(
             reason = check_summary(
                 answer,
                 source_tokens=count_text(shown),
-                max_tokens=wanted.max_tokens * 2,
+                max_tokens=wanted.max_tokens,
                 known_refs=wanted.refs,
                 grounds=grounds,
             )

@@ -18,6 +18,7 @@ from langledger.compaction.material import Material, Pair
 from langledger.compaction.prefix import Prefix, Wanted, account_on_prefix
 from langledger.compaction.summary_model import Deadline
 from langledger.compaction.transcript import split_for_summary
+from langledger.compaction.validate import MOST_OVER
 from langledger.compaction.writer import Asked, Sizes, Writer, clipped
 from langledger.operations import Operation
 from langledger.redaction import Redactor
@@ -171,7 +172,7 @@ def _writer(
         # Those that stay in view too: without the task no part of the work can be told.
         requests=summarise_requests(digest, max_tokens=sizes.requests),
         sizes=sizes,
-        max_output=summariser.max_output or max(sizes.account * 4, 400),
+        max_output=summariser.max_output or max(sizes.account * MOST_OVER, 400),
         refs={*material.covered, *digest.said()},
         said=digest.said(),
         heard=digest.heard(),

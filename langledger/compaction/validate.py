@@ -20,7 +20,10 @@ from langledger.compaction.grounds import Grounds
 from langledger.compaction.transcript import HEADER, readable_text, reasoning_text
 from langledger.tokens import count_text
 
-__all__ = ["check_summary"]
+__all__ = ["MOST_OVER", "check_summary"]
+
+MOST_OVER = 4
+"""How many times as long as it was asked for a summary may be; it is cut at a sentence then."""
 
 _LEAST_BYTES = 24  # of UTF-8; a text of less says nothing
 _SHORT = 120  # tokens
@@ -111,7 +114,7 @@ def check_summary(
     Args:
         answer: What the model answered.
         source_tokens: Size of what was to be summarised.
-        max_tokens: The most tokens the summary may have.
+        max_tokens: The most tokens that were asked for; see :data:`MOST_OVER`.
         known_refs: The seqs that it may cite as ``[#n]``; None: citations are not checked.
         grounds: What its claims may rest on; None: they are not checked.
 
@@ -154,8 +157,8 @@ def _check_stop(answer: BaseMessage, text: str, tokens: int, max_tokens: int) ->
     chinese = sum("一" <= char <= "鿿" for char in text)
     if len(text.split()) + chinese // 2 < _FEW_WORDS:
         return "cut off after a few words"
-    if tokens < max_tokens // 2 and not _LAST_CHARACTER.search(text):
-        return "cut off in mid sentence, before half of its length"
+    if tokens < max_tokens and not _LAST_CHARACTER.search(text):
+        return "cut off in mid sentence, before its length"
     return None
 
 
@@ -188,8 +191,8 @@ def _check_calls(answer: BaseMessage, tokens: int) -> str | None:
 
 
 def _check_size(tokens: int, source_tokens: int, max_tokens: int) -> str | None:
-    if tokens > max_tokens:
-        return f"{tokens} tokens, more than the {max_tokens} allowed"
+    if tokens > MOST_OVER * max_tokens:
+        return f"{tokens} tokens, more than {MOST_OVER} times the {max_tokens} asked for"
     if tokens > max(source_tokens, min(source_tokens * 2, _SMALL_SOURCE)):
         return f"{tokens} tokens, longer than its source of {source_tokens}"
     return None

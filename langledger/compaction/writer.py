@@ -210,7 +210,7 @@ class Writer:
                 reason = check_summary(
                     answer,
                     source_tokens=count_text(piece) + count_text(record),
-                    max_tokens=self.sizes.account * 2,
+                    max_tokens=self.sizes.account,
                     known_refs=self.refs,
                     grounds=grounds,
                 )

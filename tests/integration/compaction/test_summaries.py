@@ -241,7 +241,7 @@ def test_when_the_time_is_over_no_model_is_asked(ledger: Ledger, aligned: bool) 
         (AIMessage("Error: 429 Too Many Requests"), "an error message"),
         (AIMessage("", tool_calls=[{"name": "bash", "args": {}, "id": "1"}]), "only tool calls"),
         (AIMessage("The assist", response_metadata={"finish_reason": "length"}), "cut off"),
-        (AIMessage("word " * 9_000), "more than the"),
+        (AIMessage("word " * 9_000), "more than 4 times"),
         (AIMessage(f"{RECORD} It is in [#9999]."), "entries that were not summarised"),
         (AIMessage(f'{RECORD} The user said "you may drop the database now" [#1].'), "never said"),
         (AIMessage(f"{RECORD} The user approved dropping the database [#3]."), "bears out"),

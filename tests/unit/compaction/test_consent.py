@@ -12,6 +12,7 @@ from langledger.compaction.consent import Heard
 from langledger.compaction.digest import Digest
 from langledger.compaction.grounds import Grounds
 
+CHOICE = "| Option | Answer |\n| A | One shared mailbox |\n| B | A queue for each tenant |\nWhich?"
 TRUE = [
     ("", "Yes, go ahead with the migration.", "The user approved the migration [#1]."),
     ("", "Delete the temp files.", "The user approved deleting the temporary files."),
@@ -68,6 +69,18 @@ TRUE = [
     ("", "Remove the unused imports", "User: remove the unused imports"),
     ("", "Fix the login.", "The user wants the agent to delete its temporary notes."),
     ("", "Push the fix to main", "Human: push the fix to main"),
+    ("", "Use Postgres.", "The user confirmed Postgres [#1]."),
+    ("", "Let's go with Redis for the queue.", "The user agreed to Redis."),
+    ("Postgres or MySQL?", "Postgres", "The user approved Postgres [#1]."),
+    ("用 Postgres 还是 MySQL？", "用 Postgres", "用户确认了 Postgres。"),
+    (CHOICE, "A", "The user approved option A [#1]."),
+    (CHOICE, "Option A, please.", "The user confirmed option A."),
+    (CHOICE, "b", "The user agreed to a queue for each tenant."),
+    ("A) rewrite the parser or B) patch it?", "Go with B", "The user approved option B."),
+    ("1. Rewrite the parser\n2. Patch it\nWhich?", "2", "The user approved option 2, patching."),
+    ("Option A: delete the build directory. Option B: keep it.", "A",
+     "The user approved deletion of the build directory."),
+    ("方案A：重写\n方案B：修补\n选哪个？", "A", "用户同意方案A。"),
 ]  # fmt: skip
 
 NO_CLAIM = [
@@ -192,6 +205,18 @@ FALSE = [
     ("", "Lies es.", "Der Benutzer hat der Löschung zugestimmt."),
     ("", "Léelo.", "El usuario aprobó borrar la base de datos."),
     ("", "読んで。", "ユーザーは削除を承認しました。"),
+    ("", "I have read about Postgres.", "The user confirmed Postgres."),
+    ("", "Should we use Postgres?", "The user approved Postgres."),
+    ("", "Do not use Postgres.", "The user approved Postgres."),
+    ("", "Use Postgres.", "The user approved the push of Postgres to production."),
+    ("Postgres or MySQL?", "MySQL", "The user approved Postgres."),
+    (CHOICE, "B", "The user approved option A."),
+    (CHOICE, "B", "The user approved option A, a queue for each tenant."),
+    (CHOICE, "D", "The user approved option D."),
+    (CHOICE, "A", f"{DELETE}."),
+    ("", "A", "The user approved option A."),
+    ("Option A: delete the production database. Option B: keep it.", "B", f"{DELETE}."),
+    ("Option A: delete the production database. Option B: keep it.", "Not A", f"{DELETE}."),
 ]  # fmt: skip
 
 
