@@ -39,7 +39,8 @@ _ANY_MARK = re.compile(
     ),
     re.IGNORECASE,
 )
-_REPEATING = frozenset(("recall_history", "get_entry"))
+_LOOKUPS = frozenset(("recall_history", "get_entry"))
+_SERVED = frozenset(("recall", "entries", "state", "threads"))  # by our MCP server
 _FENCE = re.compile(r"(^[ \t]*```.*?(?:^[ \t]*```[^\n]*\n?|\Z))", re.DOTALL | re.MULTILINE)
 _BLANK = re.compile(r"\n[ \t]*\n")
 _SENTENCE = re.compile(r"(?<=[.!?;。！？；])\s*")
@@ -63,9 +64,9 @@ def units_of(message: BaseMessage, heads: Mapping[str, str]) -> list[str]:
 
     Args:
         message: As recorded.
-        heads: What the tool calls before it were, by call id.
+        heads: What the tool calls before it were, by call id, as :func:`call_heads` gives them.
     """
-    if message.additional_kwargs.get(RECALLED) or _is_repeated(message):
+    if message.additional_kwargs.get(RECALLED) or _is_looked_up(message, heads):
         return []
     units = _named(message, split(_storable(_REPEATED.sub("", _text(message)))))
     for call in _calls(message):
@@ -95,15 +96,26 @@ def _storable(text: str) -> str:
     return text.replace("\x00", "\ufffd")
 
 
-def _is_repeated(message: BaseMessage) -> bool:
-    """Tell the answers of our own tools, which repeat what is recorded."""
-    return isinstance(message, ToolMessage) and message.name in _REPEATING
+def _is_looked_up(message: BaseMessage, heads: Mapping[str, str]) -> bool:
+    """Tell the answers of our own tools, which repeat what is recorded; some hosts name no tool."""
+    if not isinstance(message, ToolMessage):
+        return False
+    return _looks_up(message.name or "") or heads.get(message.tool_call_id) == ""
+
+
+def _looks_up(tool: str) -> bool:
+    """Tell our own tools that read the record, also by the longer names of an MCP host."""
+    server, _, name = tool.rpartition("__")
+    return name in _LOOKUPS or (name in _SERVED and "langledger" in server.lower())
 
 
 def call_heads(messages: Iterable[BaseMessage]) -> dict[str, str]:
-    """Return a line for each tool call of these messages, by call id."""
+    """Return a line for each tool call of these messages, by call id.
+
+    It is empty for a call that looks something up in the record: a question is no memory.
+    """
     return {
-        call["id"]: _shortened(_call_text(call))
+        call["id"]: "" if _looks_up(call["name"]) else _shortened(_call_text(call))
         for message in messages
         if isinstance(message, AIMessage)
         for call in message.tool_calls
@@ -187,7 +199,8 @@ def _block_text(block: Any) -> str:
 def _calls(message: BaseMessage) -> list[str]:
     if not isinstance(message, AIMessage):
         return []
-    return [_call_text(call) for call in [*message.tool_calls, *message.invalid_tool_calls]]
+    calls = [*message.tool_calls, *message.invalid_tool_calls]
+    return [_call_text(call) for call in calls if not _looks_up(call["name"] or "")]
 
 
 def _call_text(call: Mapping[str, Any]) -> str:

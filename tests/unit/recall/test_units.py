@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from typing import Any, cast
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -48,6 +51,26 @@ def test_what_repeats_a_recall_is_not_indexed() -> None:
     assert units_of(quoted, {}) == ["Which port?"]
     answer = ToolMessage("#3 (human): the port", tool_call_id="c", name="recall_history")
     assert units_of(answer, {}) == []
+
+
+@pytest.mark.parametrize("tool", ["recall_history", "get_entry", "mcp__langledger__recall"])
+def test_what_is_looked_up_in_the_record_is_not_indexed_nor_what_comes_of_it(tool: str) -> None:
+    lookup = {"id": "c2", "name": tool, "args": {"query": "the torque limit"}}
+    asked = AIMessage("I look.", tool_calls=[lookup, CALL])
+    broken = {"id": "c3", "name": tool, "args": "{", "error": None, "type": "invalid_tool_call"}
+    unread = AIMessage("", invalid_tool_calls=[cast("Any", broken)])
+    assert units_of(asked, {}) == ["I look.\n\nbash command: pytest -x tests/test_login.py"]
+    assert units_of(unread, {}) == []
+    heads = call_heads([asked])
+    assert units_of(ToolMessage("It is 4 Nm.", tool_call_id="c2"), heads) == []
+    assert units_of(ToolMessage("It is 4 Nm.", tool_call_id="c2", name=tool), {}) == []
+
+
+def test_a_tool_of_another_server_is_indexed_whatever_its_name() -> None:
+    asked = AIMessage(
+        "", tool_calls=[{"id": "c", "name": "mcp__mem__recall", "args": {"query": "torque"}}]
+    )
+    assert units_of(asked, {}) == ["mcp__mem__recall query: torque"]
 
 
 def test_a_code_block_stays_whole() -> None:
