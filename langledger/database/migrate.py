@@ -235,9 +235,10 @@ def _prepare(connection: psycopg.Connection[Row], schema: str) -> None:
             "sha256 text NOT NULL, oldest integer, applied_at timestamptz NOT NULL DEFAULT now())"
         ).format(Identifier(schema, "migration"))
     )
-    # SET LOCAL ends with the transaction. The extension may stand in a schema of its own.
+    # SET LOCAL ends with the transaction. The extension may stand in a schema of its own. Functions
+    # keep this path: what a session made for itself is never taken for a table of ours.
     connection.execute(
-        SQL("SET LOCAL search_path TO {}, {}").format(
+        SQL("SET LOCAL search_path TO {}, {}, pg_temp").format(
             Identifier(schema), Identifier(_extension_schema(connection))
         )
     )

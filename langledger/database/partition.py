@@ -13,7 +13,7 @@ from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, LiteralString
 
 import psycopg
-from psycopg.sql import SQL, Composable, Identifier, Literal
+from psycopg.sql import SQL, Composable, Identifier
 
 from langledger.arguments import check_whole
 from langledger.database import connection as connections
@@ -161,9 +161,8 @@ class _Move:
         """Give the tables made anew the indexes, rights and row-level security of the old ones."""
         for row in self._run("vector_indexes", aside=self._aside):
             self._do(
-                "SELECT {}(tenant, model, dimensions, {}) FROM {} WHERE {}",
+                "SELECT {}(tenant, model, dimensions) FROM {} WHERE {}",
                 self._new("recall_build_index"),
-                Literal(row["name"]),
                 self._new("recall_model"),
                 SQL(row["tenants"]),  # the condition of the index, as the server wrote it
             )

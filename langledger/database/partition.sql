@@ -36,7 +36,7 @@ ORDER BY attnum
 
 -- name: vector_indexes
 -- The tenant and the model are what the index is of.
-SELECT c.relname::text AS name, pg_get_expr(i.indpred, i.indrelid) AS tenants
+SELECT pg_get_expr(i.indpred, i.indrelid) AS tenants
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 WHERE i.indrelid = format('%%I.recall_vector', %(aside)s::text)::regclass
   AND i.indpred IS NOT NULL AND i.indisvalid
@@ -48,6 +48,12 @@ SELECT format('GRANT %%s ON %%I.%%I TO %%s', a.privilege_type, %(schema)s::text,
               CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END) AS statement
 FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a
 WHERE c.relnamespace = quote_ident(%(aside)s::text)::regnamespace AND c.relkind IN ('r', 'v') AND a.grantee <> c.relowner
+UNION ALL
+SELECT format('GRANT %%s ON FUNCTION %%I.%%I(%%s) TO %%s', a.privilege_type, %(schema)s::text, p.proname,
+              pg_get_function_identity_arguments(p.oid),
+              CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END)
+FROM pg_proc p CROSS JOIN LATERAL aclexplode(p.proacl) a
+WHERE p.pronamespace = quote_ident(%(aside)s::text)::regnamespace AND a.grantee <> p.proowner
 UNION ALL
 SELECT format('GRANT %%s ON SCHEMA %%I TO %%s', a.privilege_type, %(schema)s::text,
               CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END)

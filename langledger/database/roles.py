@@ -114,6 +114,8 @@ def _grant(connection: psycopg.Connection[Row], name: str, schema: str) -> None:
     statements = [
         SQL("GRANT USAGE ON SCHEMA {} TO {}").format(space, role),
         SQL("GRANT {} ALL TABLES IN SCHEMA {} TO {}").format(rights, space, role),
+        # It runs as the owner, so that nobody may call it who was not allowed to.
+        SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(_in(schema, "recall_build_index"), role),
         # What later migrations make.
         SQL("ALTER DEFAULT PRIVILEGES IN SCHEMA {} GRANT {} TABLES TO {}").format(
             space, rights, role

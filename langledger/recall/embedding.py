@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from hashlib import blake2b
+from hashlib import sha256
 from uuid import UUID
 
 from langledger.database.queries import load_queries
@@ -145,19 +145,18 @@ def ensure_index(tenant: str, model: int, dimensions: int) -> Operation[bool]:
     if rows[0]["n"] < INDEXED_FROM:
         return False
     parameters = {"tenant": tenant, "model": model, "dimensions": dimensions}
-    statement = Query(_queries["build_index"], {**parameters, "name": _index_name(tenant, model)})
-    yield from fetch_all(Query("SET LOCAL maintenance_work_mem = '512MB'"), statement)
+    yield from fetch_all(
+        Query("SET LOCAL maintenance_work_mem = '512MB'"),
+        Query(_queries["build_index"], parameters),
+    )
     return True
 
 
 def has_index(tenant: str, model: int) -> Operation[bool]:
     """Tell whether the tenant's vectors have an index of their own."""
-    rows = yield from fetch(_queries["has_index"], name=_index_name(tenant, model))
+    digest = sha256(tenant.encode()).hexdigest()[:16]
+    rows = yield from fetch(_queries["has_index"], name=f"recall_hnsw_{digest}_{model}")
     return rows[0]["n"] > 0
-
-
-def _index_name(tenant: str, model: int) -> str:
-    return f"recall_hnsw_{blake2b(tenant.encode(), digest_size=8).hexdigest()}_{model}"
 
 
 def _places(rows: Sequence[Row]) -> dict[str, list[object]]:

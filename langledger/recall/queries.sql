@@ -245,9 +245,10 @@ SELECT count(*) AS n FROM {schema}.recall_vector
 WHERE tenant = %(tenant)s AND model = %(model)s AND embedding IS NOT NULL
 
 -- name: build_index
-SELECT {schema}.recall_build_index(%(tenant)s, %(model)s, %(dimensions)s, %(name)s)
+SELECT {schema}.recall_build_index(%(tenant)s, %(model)s, %(dimensions)s)
 
 -- name: has_index
+-- By the name that recall_build_index gives.
 SELECT count(*) AS n
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 WHERE c.relnamespace = (SELECT t.relnamespace FROM pg_class t WHERE t.oid = '{schema}.recall_vector'::regclass)

@@ -100,20 +100,6 @@ BEGIN
         p_dimensions, p_query, p_dimensions, p_tenant, p_model, p_limit);
 END $$;
 
-CREATE FUNCTION recall_build_index(p_tenant text, p_model integer, p_dimensions integer, p_name text)
-RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE
-    v_table regclass := 'recall_vector';
-BEGIN
-    IF (SELECT c.relkind = 'p' FROM pg_class c WHERE c.oid = v_table) THEN  -- the tenant's partition
-        v_table := coalesce((SELECT v.tableoid FROM recall_vector v WHERE v.tenant = p_tenant LIMIT 1), v_table);
-    END IF;
-    EXECUTE format(
-        'CREATE INDEX IF NOT EXISTS %I ON %s
-         USING hnsw ((embedding::halfvec(%s)) halfvec_cosine_ops) WHERE tenant = %L AND model = %s',
-        p_name, v_table, p_dimensions, p_tenant, p_model);
-END $$;
-
 -- What is deleted is no longer found, whoever deletes it. One tenant after the other, though it is
 -- one mostly: named so, it is looked for in its own partition alone.
 CREATE FUNCTION recall_forget_entries() RETURNS trigger

@@ -79,5 +79,29 @@ ALTER TABLE store_item ALTER COLUMN value SET STATISTICS 0;
 ALTER TABLE store_unit ALTER COLUMN terms SET STATISTICS 0;
 ALTER TABLE recall_unit ALTER COLUMN body SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
 
--- Only the owner of a table may index it, and a tenant becomes large while an application runs.
-ALTER FUNCTION recall_build_index(text, integer, integer, text) SECURITY DEFINER;
+-- Only the owner of a table may index it, and a tenant becomes large while an application runs. So this
+-- runs as the owner, whoever calls it, and nothing that a caller can make is looked at: tables of this
+-- schema alone, pgvector's names with their own, and a name of the index that is not the caller's.
+CREATE FUNCTION recall_build_index(p_tenant text, p_model integer, p_dimensions integer)
+RETURNS void LANGUAGE plpgsql STRICT SECURITY DEFINER AS $$
+DECLARE
+    v_table  regclass := format('%I.recall_vector', current_schema());
+    v_vector regnamespace := (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'vector');
+BEGIN
+    IF p_tenant <> coalesce(current_setting('langledger.tenant', true), p_tenant) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'the transaction names another tenant';
+    END IF;
+    IF (SELECT c.relkind = 'p' FROM pg_class c WHERE c.oid = v_table) THEN  -- the tenant's partition
+        v_table := coalesce((SELECT v.tableoid FROM recall_vector v WHERE v.tenant = p_tenant LIMIT 1), v_table);
+    END IF;
+    EXECUTE format(
+        'CREATE INDEX IF NOT EXISTS %I ON %s
+         USING hnsw ((embedding::%s.halfvec(%s)) %s.halfvec_cosine_ops) WHERE tenant = %L AND model = %s',
+        format('recall_hnsw_%s_%s', left(encode(sha256(convert_to(p_tenant, 'UTF8')), 'hex'), 16), p_model),
+        v_table, v_vector, p_dimensions, v_vector, p_tenant, p_model);
+END $$;
+DO $$
+BEGIN
+    EXECUTE format('ALTER FUNCTION recall_build_index SET search_path = %I, pg_temp', current_schema());
+END $$;
+REVOKE EXECUTE ON FUNCTION recall_build_index FROM PUBLIC;

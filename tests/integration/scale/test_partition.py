@@ -106,7 +106,7 @@ def test_all_that_was_there_is_there_after(dsn: str) -> None:
             live(ledger, "t", word="kazoo")
     with role(dsn) as app:
         with connect(dsn) as connection:
-            for number, tenant in enumerate(TENANTS):
+            for tenant in TENANTS:
                 connection.execute(
                     "INSERT INTO langledger.recall_model VALUES (%s, 9, 'm', 2)", [tenant]
                 )
@@ -116,9 +116,7 @@ def test_all_that_was_there_is_there_after(dsn: str) -> None:
                     "FROM langledger.recall_unit WHERE tenant = %s",
                     [tenant],
                 )
-                connection.execute(
-                    "SELECT langledger.recall_build_index(%s, 9, 2, %s)", [tenant, f"near_{number}"]
-                )
+                connection.execute("SELECT langledger.recall_build_index(%s, 9, 2)", [tenant])
         before = held(dsn)
         moved = partition(dsn, partitions=N)
         assert held(dsn) == before
@@ -135,7 +133,7 @@ def test_all_that_was_there_is_there_after(dsn: str) -> None:
             connection.execute("SELECT count(*) FROM langledger.entry_p0")
         with connect(dsn) as connection:
             rows = connection.execute(
-                "SELECT tablename AS name FROM pg_indexes WHERE indexname LIKE 'near_%'"
+                "SELECT tablename AS name FROM pg_indexes WHERE indexname LIKE 'recall_hnsw_%'"
             ).fetchall()
             assert (
                 connection.execute(

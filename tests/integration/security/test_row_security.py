@@ -29,6 +29,33 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'langledger' AND c.relkind IN ('r', 'p')
 ORDER BY c.relname
 """
+FUNCTIONS = """
+SELECT p.oid::regprocedure::text AS name, p.prosecdef AS as_owner,
+       p.proacl IS NULL
+       OR EXISTS (SELECT FROM aclexplode(p.proacl) a WHERE a.grantee = 0) AS for_all,
+       (SELECT c FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%') AS path
+FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+WHERE p.pronamespace = 'langledger'::regnamespace AND (p.prosecdef OR l.lanname = 'plpgsql')
+"""
+# A table of the session's own, whose rows are read by a function of the session's own.
+ESCAPE = """
+CREATE TYPE pg_temp.trap AS (a text);
+CREATE FUNCTION pg_temp.spring() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_user <> session_user THEN
+        ALTER TABLE langledger.thread DISABLE ROW LEVEL SECURITY;
+    END IF;
+END $$;
+CREATE FUNCTION pg_temp.open(pg_temp.trap) RETURNS text LANGUAGE plpgsql IMMUTABLE AS
+$$ BEGIN PERFORM pg_temp.spring(); RETURN 'x'; END $$;
+CREATE CAST (pg_temp.trap AS text) WITH FUNCTION pg_temp.open(pg_temp.trap) AS IMPLICIT;
+CREATE TEMP TABLE recall_vector (tenant pg_temp.trap, model int, embedding public.halfvec(1))
+    PARTITION BY LIST (model);
+CREATE TEMP TABLE recall_vector_1 PARTITION OF recall_vector DEFAULT;
+INSERT INTO recall_vector VALUES (ROW('q')::pg_temp.trap, 1, '[1]');
+GRANT ALL ON recall_vector, recall_vector_1 TO PUBLIC;
+GRANT ALL ON FUNCTION pg_temp.open, pg_temp.spring TO PUBLIC;
+"""
 COLUMNS = """
 SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type,
        a.attnotnull AND NOT a.atthasdef AS needed
@@ -158,6 +185,40 @@ def attempt(connection: psycopg.Connection[Any], what: str, name: str, insert: S
 def test_the_role_cannot_get_out_of_it(app_dsn: str, statement: str) -> None:
     with connect(app_dsn) as connection, pytest.raises(psycopg.Error):
         connection.execute(statement)
+
+
+def test_no_function_takes_what_its_caller_made_for_a_table_of_ours(dsn: str) -> None:
+    with connect(dsn) as connection:
+        found = connection.execute(FUNCTIONS).fetchall()
+    assert [r["name"] for r in found if not str(r["path"]).endswith(", pg_temp")] == []
+    as_owner = [row for row in found if row["as_owner"]]
+    assert [row["path"] for row in as_owner] == ["search_path=langledger, pg_temp"]
+    assert [row["name"] for row in as_owner if row["for_all"]] == []
+
+
+def test_no_function_of_the_role_runs_as_the_owner(app_dsn: str, dsn: str) -> None:
+    with connect(app_dsn) as attacker:
+        attacker.execute(ESCAPE)
+        attacker.execute("SELECT langledger.recall_build_index('x', 1, 1)")
+    with connect(dsn) as owner:
+        assert set(tables(dsn)) == {r["name"] for r in owner.execute(TABLES) if r["forced"]}
+        built = "SELECT schemaname AS schema FROM pg_indexes WHERE indexname LIKE 'recall_hnsw%'"
+        assert owner.execute(built).fetchall() == [{"schema": "langledger"}]
+
+
+def test_the_owner_indexes_the_tenant_that_is_named(app_dsn: str, dsn: str) -> None:
+    call = "SELECT langledger.recall_build_index('victim', 1, 1)"
+    with connect(app_dsn) as attacker, attacker.transaction():
+        attacker.execute("SET LOCAL langledger.tenant = 'attacker'")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="another tenant"):
+            attacker.execute(call)
+    name = Identifier(f"langledger_other_{uuid4().hex[:12]}")
+    with connect(dsn) as owner, owner.transaction(force_rollback=True):
+        owner.execute(SQL("CREATE ROLE {}").format(name))
+        owner.execute(SQL("GRANT USAGE ON SCHEMA langledger TO {}").format(name))
+        owner.execute(SQL("SET LOCAL ROLE {}").format(name))
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="recall_build_index"):
+            owner.execute(call)
 
 
 def test_a_session_that_was_used_finds_nothing_without_a_tenant(app_dsn: str, dsn: str) -> None:
