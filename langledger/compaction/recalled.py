@@ -126,10 +126,8 @@ class Recaller:
             yield from self._keep(call, session, request.seq, text)
             after = measure()
             report = yield from _with_recalled(call.location, prepared, after)
-        except Exception as error:  # a search must not cost the user the answer
-            if not isinstance(error, LangLedgerError):
-                logger.exception("recall before a model call failed")
-            brought = Brought(message=request.seq, reasons=(str(error),), failed=True)
+        except Exception as error:  # noqa: BLE001 - a search must not cost the user the answer
+            brought = _failed(error, request.seq)
         session.recalled_for = request.seq
         brought = replace(brought, seconds=round(time.perf_counter() - started, 4))
         return replace(
@@ -162,14 +160,15 @@ class Recaller:
             known: Lines of long-term memory that bear on it.
         """
         started = time.perf_counter()
-        asked = Tracked(message, HumanMessage(query), 0)
         text, brought = "", Brought(message=message)
         try:
             if query.strip():
+                # A message's own text is no plain string, which half a surrogate pair needs.
+                asked = Tracked(message, HumanMessage(str(query)), 0)
                 found = self._find(call, hidden, asked, self.max_tokens, known)
                 text, brought = yield from impatient(found, self.timeout)
-        except LangLedgerError as error:
-            brought = replace(brought, reasons=(str(error),), failed=True)
+        except Exception as error:  # noqa: BLE001 - a search must not cost the user the answer
+            brought = _failed(error, message)
         brought = replace(brought, seconds=round(time.perf_counter() - started, 4))
         return storable(text), brought
 
@@ -274,6 +273,12 @@ class Recaller:
             yield from keep_brought(call.location, seq, body)
         others = {n: message for n, message in session.brought.items() if n != seq}
         session.show_brought(others | ({seq: brought_message(seq, body)} if body else {}))
+
+
+def _failed(error: Exception, message: int) -> Brought:
+    if not isinstance(error, LangLedgerError):
+        logger.error("recall before a model call failed", exc_info=error)
+    return Brought(message=message, reasons=(str(error),), failed=True)
 
 
 def _with_recalled(

@@ -25,9 +25,9 @@ namespace[1] = 'facts' AND jsonb_typeof(value -> 'sources') = 'array'
 AND EXISTS (SELECT FROM jsonb_array_elements(value -> 'sources') AS s (s)
             WHERE s.s ->> 'thread_id' = ANY(%(thread_ids)s::text[]))
 AND NOT EXISTS (SELECT FROM jsonb_array_elements(value -> 'sources') AS s (s)
-                WHERE NOT (s.s ->> 'thread_id' = ANY(%(thread_ids)s::text[])
+                WHERE NOT coalesce(s.s ->> 'thread_id' = ANY(%(thread_ids)s::text[])
                            AND (%(seqs)s::bigint[] IS NULL
-                                OR (s.s ->> 'entry_id')::bigint = ANY(%(seqs)s::bigint[]))))
+                                OR s.s ->> 'entry_id' = ANY(%(seqs)s::bigint[]::text[])), false))
 
 -- name: units_of_items
 t.item_id IN (SELECT i.item_id FROM {{schema}}.store_item i

@@ -22,7 +22,7 @@ from langledger.database.queries import load_queries
 from langledger.entries import Location
 from langledger.entries.log import entry_of
 from langledger.errors import SerializationError
-from langledger.memory.user_facts import facts_namespace
+from langledger.memory.known_facts import facts_namespace
 from langledger.memory.values import restored
 from langledger.operations import Operation, Row, fetch
 

@@ -45,15 +45,15 @@ UPDATE {schema}.store_item t
 SET value = jsonb_set(t.value, '{sources}', coalesce(
     (SELECT jsonb_agg(s.s ORDER BY s.n)
      FROM jsonb_array_elements(t.value -> 'sources') WITH ORDINALITY AS s (s, n)
-     WHERE NOT (s.s ->> 'thread_id' = ANY(%(thread_ids)s::text[])
+     WHERE NOT coalesce(s.s ->> 'thread_id' = ANY(%(thread_ids)s::text[])
                 AND (%(seqs)s::bigint[] IS NULL
-                     OR (s.s ->> 'entry_id')::bigint = ANY(%(seqs)s::bigint[])))), '[]'))
+                     OR s.s ->> 'entry_id' = ANY(%(seqs)s::bigint[]::text[])), false)), '[]'))
 WHERE t.tenant = %(tenant)s AND t.namespace[1] = 'facts'
   AND jsonb_typeof(t.value -> 'sources') = 'array'
   AND EXISTS (SELECT FROM jsonb_array_elements(t.value -> 'sources') AS s (s)
               WHERE s.s ->> 'thread_id' = ANY(%(thread_ids)s::text[])
                 AND (%(seqs)s::bigint[] IS NULL
-                     OR (s.s ->> 'entry_id')::bigint = ANY(%(seqs)s::bigint[])))
+                     OR s.s ->> 'entry_id' = ANY(%(seqs)s::bigint[]::text[])))
 
 -- name: bury
 -- Puts what says that a message was forgotten in its place, where it is still the same.

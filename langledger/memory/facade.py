@@ -5,7 +5,8 @@ from __future__ import annotations
 from langledger.arguments import check_text
 from langledger.compaction.host import Host
 from langledger.memory.indexing import Indexing
-from langledger.memory.user_facts import KnownFact, UserFacts
+from langledger.memory.known_facts import KnownFact
+from langledger.memory.user_facts import UserFacts
 from langledger.operations import Operation, arun, run
 
 __all__ = ["AsyncFacts", "Facts"]

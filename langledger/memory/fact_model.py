@@ -27,7 +27,8 @@ from langledger.state.extract.keeper import Keeper
 from langledger.state.statements.prose import user_text
 
 if TYPE_CHECKING:
-    from langledger.memory.user_facts import KnownFact, UserFacts
+    from langledger.memory.known_facts import KnownFact
+    from langledger.memory.user_facts import UserFacts
 
 __all__ = ["FactReader", "read_by", "reader_of"]
 

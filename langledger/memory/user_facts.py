@@ -1,7 +1,8 @@
 """Long-term facts of users: kept across their sessions, each with where it was said.
 
 A fact is an item of the store in ``("facts", user)``, so that it can be seen, changed and
-deleted there. One that was contradicted or replaced stays, marked, and is not brought up again.
+deleted there, and put there by the application: any item with a ``text`` is one. One that was
+contradicted or replaced stays, marked, and is not brought up again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from hashlib import blake2b
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage
-from langgraph.store.base import GetOp, Item, Op, PutOp, SearchItem, SearchOp
+from langgraph.store.base import GetOp, Op, PutOp, SearchItem, SearchOp
 from psycopg.types.json import Jsonb
 
 from langledger.arguments import check_text, check_whole
@@ -23,6 +24,15 @@ from langledger.memory import storing
 from langledger.memory.fact_model import FactReader
 from langledger.memory.facts import Fact, facts_in
 from langledger.memory.indexing import Indexing
+from langledger.memory.known_facts import (
+    ACTIVE,
+    KINDS,
+    SUPERSEDED,
+    KnownFact,
+    facts_namespace,
+    facts_of,
+    put_fact,
+)
 from langledger.memory.places import FACTS, below
 from langledger.memory.values import restored
 from langledger.operations import Operation, Row, fetch
@@ -30,43 +40,14 @@ from langledger.state.statements.likeness import about, same
 from langledger.state.statements.prose import user_text
 from langledger.tokens import count_text
 
-__all__ = ["KnownFact", "UserFacts", "facts_namespace"]
+__all__ = ["UserFacts"]
 
 _queries = load_queries("langledger.memory")
-_ACTIVE, _SUPERSEDED = "active", "superseded"
 _MOST = 200  # of a user that are looked through
 _FADES = 0.95  # a day
 _BAND = 0.1  # how much of a score age may take or give
 _RELEVANT = 0.25  # share of a question's words, weighted by rarity, that a fact must have
 _PROFILE_TOKENS = 300  # of what is brought at the start of a session whatever is asked
-_KINDS = {"rule": 0, "profile": 1, "preference": 2}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownFact:
-    """A fact as it is kept.
-
-    Attributes:
-        key: Its key in the store.
-        text: What the user said.
-        kind: ``profile``, ``preference`` or ``rule``.
-        slot: What it is about, of which there is one value at a time; empty: nothing such.
-        status: ``active`` or ``superseded``.
-        superseded_by: Key of the fact that took its place; None: it was withdrawn.
-        sources: Threads and entries where it was said: ``{"thread_id", "entry_id"}``.
-        said_at: When it was said last.
-        score: Of a search, its age counted in.
-    """
-
-    key: str
-    text: str
-    kind: str
-    slot: str
-    status: str
-    superseded_by: str | None
-    sources: tuple[dict[str, Any], ...]
-    said_at: datetime
-    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +94,13 @@ class UserFacts:
             if _given_up(fact, source, known) or (old is not None and _stands(old, source, at)):
                 continue
             if fact.withdrawn:
-                written = [replace(old, status=_SUPERSEDED)] if old is not None else []
+                written = [replace(old, status=SUPERSEDED)] if old is not None else []
                 changed += old is not None
             else:
                 changed += old is None or old.text != fact.text
                 written = _written(fact, old, source, at)
             known |= {one.key: one for one in written}
-            ops += [_put(user_id, one) for one in written]
+            ops += [put_fact(user_id, one) for one in written]
         if ops:
             yield from storing.batch(self.tenant, ops, self.indexing)
         return changed
@@ -152,7 +133,7 @@ class UserFacts:
         return [
             f"From an earlier session ({fact.said_at:%Y-%m-%d}), the user said: {fact.text}"
             for fact in known
-            if all(source.get("thread_id") != thread_id for source in fact.sources)
+            if all(source["thread_id"] != thread_id for source in fact.sources)
         ]
 
     def known(
@@ -174,7 +155,7 @@ class UserFacts:
         rest = sorted((yield from self._all(user_id)), key=_importance)
         for fact in rest:
             size = count_text(fact.text)
-            if fact.status == _ACTIVE and size <= room and fact.key not in {f.key for f in chosen}:
+            if fact.status == ACTIVE and size <= room and fact.key not in {f.key for f in chosen}:
                 chosen.append(fact)
                 room -= size
         return chosen
@@ -184,10 +165,11 @@ class UserFacts:
         check_whole("limit", limit)
         if not query.strip():
             return []
-        op = SearchOp(facts_namespace(user_id), {"status": _ACTIVE}, limit=4 * limit, query=query)
+        namespace, replaced = facts_namespace(user_id), {"$ne": SUPERSEDED}
+        op = SearchOp(namespace, {"status": replaced}, limit=4 * limit, query=query)
         results = yield from storing.batch(self.tenant, [op], self.indexing)
         now = datetime.now(UTC)
-        found = [_aged(_fact(item), item.score, now) for item in _items(results[0])]
+        found = [_aged(fact, now) for fact in facts_of(results[0], namespace)]
         return sorted(found, key=lambda fact: (-fact.score, fact.key))[:limit]
 
     def all(self, user_id: str, *, superseded: bool = False) -> Operation[list[KnownFact]]:
@@ -198,7 +180,7 @@ class UserFacts:
             superseded: Those that were replaced too.
         """
         found = yield from self._all(user_id)
-        return [fact for fact in found if superseded or fact.status == _ACTIVE]
+        return [fact for fact in found if superseded or fact.status == ACTIVE]
 
     def forget(self, user_id: str, key: str) -> Operation[bool]:
         """Delete a fact; return whether there was one."""
@@ -208,13 +190,20 @@ class UserFacts:
         return results[0] is not None
 
     def forget_user(self, user_id: str) -> Operation[int]:
-        """Delete all facts of a user, the replaced ones too; return how many."""
-        namespace, gone = facts_namespace(user_id), 0
-        while found := (yield from self._all(user_id)):
-            ops: list[Op] = [PutOp(namespace, fact.key, None) for fact in found]
+        """Delete all facts of a user, the replaced ones too, and what else is kept beside them.
+
+        Returns:
+            How many items that were.
+        """
+        gone, wanted = 0, SearchOp(facts_namespace(user_id), limit=_MOST)
+        while True:
+            results = yield from storing.batch(self.tenant, [wanted], self.indexing)
+            found = cast("list[SearchItem]", results[0])
+            ops: list[Op] = [PutOp(item.namespace, item.key, None) for item in found]
             yield from storing.batch(self.tenant, ops, self.indexing)
             gone += len(found)
-        return gone
+            if len(found) < _MOST:
+                return gone
 
     def forget_thread(self, thread_id: str) -> Operation[int]:
         """Delete what was said in a thread alone; return how many facts that were.
@@ -234,21 +223,20 @@ class UserFacts:
         return sum(op.value is None for op in ops)
 
     def _all(self, user_id: str) -> Operation[list[KnownFact]]:
-        op = SearchOp(facts_namespace(user_id), limit=_MOST)
+        namespace = facts_namespace(user_id)
+        op = SearchOp(namespace, limit=_MOST)
         results = yield from storing.batch(self.tenant, [op], self.indexing)
-        return [_fact(item) for item in _items(results[0])]
-
-
-def facts_namespace(user_id: str) -> tuple[str, str]:
-    """Return the store's namespace of a user's facts; labels may hold no period."""
-    checked = check_text("user_id", user_id)
-    return FACTS, checked.replace("%", "%25").replace(".", "%2E")
+        return facts_of(results[0], namespace)
 
 
 def _without(row: Row, thread_id: str) -> PutOp:
     """Return what is written of a fact when a thread it was said in is forgotten."""
     value: dict[str, Any] = restored(row["value"])
-    value["sources"] = [s for s in value["sources"] if s.get("thread_id") != thread_id]
+    value["sources"] = [
+        source
+        for source in value["sources"]
+        if not (isinstance(source, dict) and source.get("thread_id") == thread_id)
+    ]
     kept = value if value["sources"] else None
     return PutOp(tuple(row["namespace"]), row["key"], kept, index=["text"])
 
@@ -256,14 +244,14 @@ def _without(row: Row, thread_id: str) -> PutOp:
 def _met(fact: Fact, known: dict[str, KnownFact]) -> KnownFact | None:
     """Return the fact that this one repeats, rewords or replaces."""
     named = known.get(fact.replaces)
-    if named is not None and named.status == _ACTIVE:
+    if named is not None and named.status == ACTIVE:
         return named
     if fact.slot:
         held = known.get(_key(fact))
-        if held is None or held.status != _ACTIVE:
+        if held is None or held.status != ACTIVE:
             return None
         return None if fact.withdrawn and not _says(held, fact) else held
-    others = (one for one in known.values() if one.status == _ACTIVE and not one.slot)
+    others = (one for one in known.values() if one.status == ACTIVE and not one.slot)
     return next((one for one in others if same(fact.text, one.text)), None)
 
 
@@ -276,9 +264,7 @@ def _says(held: KnownFact, denied: Fact) -> bool:
 def _given_up(fact: Fact, source: dict[str, Any], known: dict[str, KnownFact]) -> bool:
     """Whether a message that is read again says what was replaced or withdrawn since."""
     return any(
-        one.status == _SUPERSEDED
-        and source in one.sources
-        and _plain(one.text) == _plain(fact.text)
+        one.status == SUPERSEDED and source in one.sources and _plain(one.text) == _plain(fact.text)
         for one in known.values()
     )
 
@@ -286,7 +272,8 @@ def _given_up(fact: Fact, source: dict[str, Any], known: dict[str, KnownFact]) -
 def _stands(old: KnownFact, source: dict[str, Any], at: datetime) -> bool:
     """Whether a fact stands against what a message says: it is from there too, or from later."""
     thread_id = source["thread_id"]
-    here = [one.get("entry_id", 0) for one in old.sources if one.get("thread_id") == thread_id]
+    named = (one.get("entry_id", 0) for one in old.sources if one["thread_id"] == thread_id)
+    here = [number for number in named if isinstance(number, int)]
     return max(here) >= source["entry_id"] if here else old.said_at > at
 
 
@@ -300,7 +287,7 @@ def _written(
         text=fact.text,
         kind=fact.kind,
         slot=fact.slot,
-        status=_ACTIVE,
+        status=ACTIVE,
         superseded_by=None,
         sources=(source,),
         said_at=at,
@@ -310,50 +297,17 @@ def _written(
     if _plain(old.text) == _plain(fact.text):
         return [replace(new, key=old.key, text=old.text, sources=(*old.sources, source))]
     kept = f"{old.key}-{_hash(old.text)}" if old.key == key else old.key
-    return [replace(old, key=kept, status=_SUPERSEDED, superseded_by=key), new]
+    return [replace(old, key=kept, status=SUPERSEDED, superseded_by=key), new]
 
 
-def _put(user_id: str, fact: KnownFact) -> PutOp:
-    value = {
-        "text": fact.text,
-        "kind": fact.kind,
-        "slot": fact.slot,
-        "status": fact.status,
-        "superseded_by": fact.superseded_by,
-        "sources": list(fact.sources),
-        "said_at": fact.said_at.isoformat(),
-    }
-    return PutOp(facts_namespace(user_id), fact.key, value, index=["text"])
-
-
-def _fact(item: Item) -> KnownFact:
-    """Return the fact that an item keeps; one that somebody else put there may lack parts."""
-    value = item.value
-    said = value.get("said_at")
-    return KnownFact(
-        key=item.key,
-        text=str(value.get("text", "")),
-        kind=str(value.get("kind", "preference")),
-        slot=str(value.get("slot", "")),
-        status=str(value.get("status", _ACTIVE)),
-        superseded_by=value.get("superseded_by"),
-        sources=tuple(value.get("sources") or ()),
-        said_at=datetime.fromisoformat(said) if isinstance(said, str) else item.updated_at,
-    )
-
-
-def _aged(fact: KnownFact, score: float | None, now: datetime) -> KnownFact:
+def _aged(fact: KnownFact, now: datetime) -> KnownFact:
     days = max(0.0, (now - fact.said_at).total_seconds() / 86400)
     factor = 1.0 if fact.kind == "rule" else 1 - _BAND + 2 * _BAND * _FADES**days
-    return replace(fact, score=(score or 0.0) * factor)
+    return replace(fact, score=fact.score * factor)
 
 
 def _importance(fact: KnownFact) -> tuple[int, float, str]:
-    return _KINDS.get(fact.kind, len(_KINDS)), -fact.said_at.timestamp(), fact.key
-
-
-def _items(result: object) -> list[SearchItem]:
-    return cast("list[SearchItem]", result)
+    return KINDS.get(fact.kind, len(KINDS)), -fact.said_at.timestamp(), fact.key
 
 
 def _key(fact: Fact) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from langchain.agents import create_agent
@@ -186,3 +187,55 @@ def test_a_forgotten_user_leaves_no_fact(ledger: Ledger) -> None:
     assert ledger.facts("a.b", superseded=True) == []
     assert len(ledger.facts("a")) == 1
     assert run(ledger.long_term.forget_user("a.b"), ledger.executor) == 0
+
+
+STRANGE: list[dict[str, Any]] = [
+    {"content": "I like cats"},
+    {"text": None},
+    {"text": 7, "sources": 7},
+    {"text": {"said": "I like cats"}},
+    {"text": "I like cats", "sources": ["crm", None, {"page": 3}], "kind": ["odd"], "slot": 3},
+    {"text": "I like dogs", "sources": {"crm": 1}, "status": None, "superseded_by": {}},
+    {"text": "I like \ud800 birds", "sources": [{"thread_id": "t", "entry_id": "x"}]},
+    {"text": "I like fish", "sources": [{"thread_id": 5}], "said_at": "yesterday"},
+    {"text": "I like hens", "sources": ["crm", {"thread_id": "t"}], "said_at": "2026-01-01"},
+]
+
+
+def test_what_an_application_puts_beside_the_facts_may_have_any_shape(ledger: Ledger) -> None:
+    store = ledger.store()
+    for n, value in enumerate(STRANGE):
+        store.put(("facts", "ann"), f"key-{n}", value)
+    store.put(("facts", "ann", "more"), "key", {"text": "I like cows"})
+    told = {"I like cats", "I like dogs", "I like \ud800 birds", "I like fish", "I like hens"}
+    assert {fact.text for fact in ledger.facts("ann")} == told
+    assert next(fact.text for fact in ledger.facts("ann", query="Which dogs?")) == "I like dogs"
+    shown = talk(ledger, "t", "Hello, do I like cats?", "I like cats.", "I like birds.")
+    assert "I like cats" in shown[0].text
+    node = ledger.memory_node(user_id="ann")
+    config = {"configurable": {"thread_id": "n"}}
+    seen = node.invoke({"messages": [HumanMessage("Which dogs?")]}, config)["llm_input_messages"]
+    assert "I like dogs" in seen[0].text
+    memory = ledger.chat_memory("c", user_id="ann")
+    assert "I like dogs" in memory.load_memory_variables({"input": "Which dogs?"})["history"]
+    memory.save_context({"input": "I like dogs."}, {"output": "Fine."})
+
+
+@pytest.mark.parametrize("forget", ["entries", "thread", "facts"])
+def test_forgetting_takes_facts_of_any_shape(ledger: Ledger, forget: str) -> None:
+    ledger.append([HumanMessage("Hello.")], thread_id="t")
+    store = ledger.store()
+    for n, value in enumerate(STRANGE):
+        store.put(("facts", "ann"), f"key-{n}", value)
+    if forget == "facts":
+        run(ledger.long_term.forget_thread("t"), ledger.executor)
+    else:
+        ledger.forget(thread_id="t", entry_ids=[1] if forget == "entries" else None)
+    kept = {item.key: item.value for item in store.search(("facts", "ann"), limit=20)}
+    # What named that thread alone goes with it; of the entries, what named none of them stays.
+    assert ("key-6" in kept) == (forget == "entries")
+    assert kept["key-8"]["sources"][0] == "crm"
+    assert len(kept["key-8"]["sources"]) == (2 if forget == "entries" else 1)
+    store.put(("facts", "ann", "more"), "key", {"text": "I like cows"})
+    assert run(ledger.long_term.forget_user("ann"), ledger.executor) == len(kept) + 1
+    assert store.search(("facts", "ann")) == []

@@ -130,6 +130,18 @@ def test_facts_wait_for_the_end_of_a_turn_and_are_made_up_for(ledger: Ledger) ->
     node.invoke({"messages": []}, config("t"))
 
 
+def test_half_a_surrogate_pair_costs_no_answer(ledger: Ledger) -> None:
+    asked = HumanMessage(f"{QUESTION} \ud800")
+    ledger.append([HumanMessage(FACT)], thread_id="t")
+    [recalled, question] = ledger.memory_node().invoke({"messages": [asked]}, config("t"))[
+        "llm_input_messages"
+    ]
+    assert FACT in recalled.text
+    assert question.text == asked.text
+    memory = ledger.chat_memory("t", max_token_limit=500)
+    assert FACT in memory.load_memory_variables({"input": asked})["history"]
+
+
 def test_bad_arguments(ledger: Ledger) -> None:
     for options in ({"messages_key": ""}, {"user_id": 7}, {"max_recalled_tokens": -1}):
         with pytest.raises(ConfigurationError):
