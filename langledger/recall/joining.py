@@ -15,6 +15,7 @@ __all__ = ["GAP", "Shown", "as_told", "joined", "shown"]
 GAP = "\n…\n"
 """Stands where units of an entry are left out."""
 _BEARS = 0.25  # of the best unit's score; with a half exact lines were lost
+_AS_GOOD = 0.8  # of the last hit's score: copies of one output may take all places before it
 _ROOM = 5 * LONGEST // 2  # characters a hit, for whichever hit has the units that stand highest
 
 
@@ -36,8 +37,8 @@ class Shown:
 def shown(page: Sequence[Candidate]) -> list[Shown]:
     """Return what is shown of each hit.
 
-    Beside the best unit of each those that stand before the last hit and have a quarter of the
-    best's score, as long as there is room.
+    Beside the best unit of each those that have a quarter of its score and four fifths of the last
+    hit's, as long as there is room.
 
     Args:
         page: Hits, best first.
@@ -46,9 +47,7 @@ def shown(page: Sequence[Candidate]) -> list[Shown]:
     room = _ROOM * len(page) - sum(len(one.text) for one in page)
     others = [(hit, other) for hit in told for other in hit.best.others]
     for hit, other in sorted(others, key=lambda pair: order(pair[1])):
-        if order(other) > order(page[-1]):
-            break
-        if other.score < _BEARS * hit.best.score:
+        if other.score < max(_BEARS * hit.best.score, _AS_GOOD * page[-1].score):
             continue
         if len(other.text) <= room:
             hit.units.append(other)

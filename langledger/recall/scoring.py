@@ -13,8 +13,11 @@ names no identifier, and all words of which no text has, ``0.75`` and ``0.25``.
   near them. Of such a question half of the better neighbour's cosine is added: a
   short turn means little without the one before it.
 
-Of a question that names no identifier a quarter of the better neighbour's relevance is added: what
-people say is spread over turns.
+Of a question that names no identifier 0.15 of the better neighbour's relevance is added, and 0.05
+of each of the three turns before and after: what people say is spread over turns.
+
+Age is counted in whole days, up to the newest candidate, so that the order is the same whenever,
+and in whatever order, equal rows come.
 
 Reciprocal ranks lowered precision below BM25's own where both were measured, up to 10 hits; above
 they are used.
@@ -46,7 +49,9 @@ _MEANING, _MEANING_OF_PLAIN = 0.15, 0.25
 _NEIGHBOUR = 0.5  # of a neighbour's cosine
 _PHRASE = 0.2
 _DAY = 0.5  # what a day that the question names weighs more than a word
-_BESIDE = 0.25  # of a neighbour's score
+_BESIDE = 0.15  # of the better neighbour's score
+_NEARBY = 0.05  # of each score near by
+_NEAR_BY = (-3, -2, -1, 1, 2, 3)
 _RANKS_FROM = 20  # hits
 _RANK = 60
 _FADING = 0.95  # a day
@@ -81,13 +86,18 @@ def ranked(rows: Sequence[Row], question: Question, *, wanted: int) -> list[Cand
         return []
     best = _ideal(rows[0], question)
     days = [bit for bit, term in enumerate(question.terms) if is_day(term)]
-    found = [_candidate(row, best, days) for row in rows]
+    # The database gives them in any order, and of equal ones the first would be preferred.
+    found = [_candidate(row, best, days) for row in sorted(rows, key=_place)]
     _relate(found, question, by_ranks=wanted > _RANKS_FROM)
-    newest = max(_age_from(one.row) for one in found)
+    newest = max(_said_at(one.row) for one in found)
     speakers = _speakers(found, question)
     for one in found:
         _adjust(one, newest, speakers)
     return superseded(by_entry(fold(without_calls(found), wanted * 2 + 10)))
+
+
+def _place(row: Row) -> tuple[UUID, int, int]:
+    return (row["space"], row["ref"], row["part"])
 
 
 def _ideal(row: Row, question: Question) -> float:
@@ -145,8 +155,9 @@ def _lift(found: Sequence[Candidate]) -> None:
         place = (one.space, one.ref)
         at[place] = max(one.score, at.get(place, 0.0))
     for one in said:
-        beside = (at.get((one.space, one.ref + step), 0.0) for step in (-1, 1))
-        one.score += _BESIDE * max(beside)
+        near = [at.get((one.space, one.ref + step), 0.0) for step in _NEAR_BY]
+        beside = max(at.get((one.space, one.ref + step), 0.0) for step in (-1, 1))
+        one.score += _BESIDE * beside + _NEARBY * sum(near)
 
 
 def _is_plain(question: Question, found: Sequence[Candidate]) -> bool:
@@ -176,11 +187,11 @@ def _meanings(found: Sequence[Candidate], *, neighbours: bool) -> list[float]:
 
 def _by_ranks(found: Sequence[Candidate]) -> None:
     lexical = sorted(
-        (one for one in found if one.terms > 0), key=lambda o: (-o.score, -o.ref, o.part)
+        (one for one in found if one.terms > 0), key=lambda o: (-o.score, -o.ref, o.part, o.space)
     )
     near = sorted(
         (one for one in found if one.cosine is not None),
-        key=lambda o: (-(o.cosine or 0.0), -o.ref, o.part),
+        key=lambda o: (-(o.cosine or 0.0), -o.ref, o.part, o.space),
     )
     for one in found:
         one.score = 0.0
@@ -189,9 +200,18 @@ def _by_ranks(found: Sequence[Candidate]) -> None:
             one.score += weight * _RANK / (_RANK + rank)
 
 
-def _age_from(row: Row) -> datetime:
-    said = said_at(row["metadata"], row["created_at"])
-    return max(said, row["last_at"] or said)
+def _said_at(row: Row) -> datetime:
+    return said_at(row["metadata"], row["created_at"])
+
+
+def _days(row: Row, newest: datetime) -> int:
+    """Return a unit's age: from when it was said or used last, up to the newest candidate.
+
+    A use is no newer than that: else one search in an old thread would let all the rest of it fade.
+    """
+    said = _said_at(row)
+    used = min(row["last_at"] or said, newest)
+    return (newest - max(said, used)).days
 
 
 def _speakers(found: Sequence[Candidate], question: Question) -> list[int]:
@@ -212,8 +232,8 @@ def _is_of(one: Candidate, speakers: Sequence[int]) -> bool:
 def _adjust(one: Candidate, newest: datetime, speakers: Sequence[int]) -> None:
     """Let age and importance weigh, each by a tenth at most; what only asks, and others, less."""
     lasting = not LASTING.isdisjoint(one.row["tags"])
-    days = 0.0 if lasting else (newest - _age_from(one.row)).total_seconds() / 86_400
-    one.scores["decay"] = 0.9 + 0.2 * math.pow(_FADING, max(0.0, days))
+    days = 0 if lasting else _days(one.row, newest)
+    one.scores["decay"] = 0.9 + 0.2 * math.pow(_FADING, days)
     one.scores["importance"] = 0.9 + 0.2 * one.row["importance"]
     if "superseded" in one.row["tags"]:
         one.scores["superseded"] = 0.5

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from itertools import chain
@@ -367,15 +370,41 @@ def test_two_at_once_index_the_same_once(ledger: Ledger) -> None:
     assert found == [100] * 12
 
 
-def test_the_same_order_in_every_process(dsn: str) -> None:
-    orders = set()
-    for _ in range(3):
-        with Ledger.from_conn_string(dsn) as ledger:
-            if not ledger.count("t"):
-                say(ledger, *(f"twin {n} of the topic" for n in range(20)))
-            found = ledger.recall("twin topic", thread_id="t", k=20)
-            orders.add(tuple(hit.entry_id for hit in found))
-    assert len(orders) == 1
+_TOLD = """
+import sys
+from langledger import Ledger
+with Ledger.from_conn_string(sys.argv[1]) as ledger:
+    for hit in ledger.recall("make twin topic", thread_id="t", k=20):
+        print(hit.entry_id, hit.score, *hit.parts)
+"""
+
+
+def test_the_same_order_in_every_process_and_after_indexing_anew(dsn: str, ledger: Ledger) -> None:
+    said = [HumanMessage(f"twin {n} of the topic") for n in range(8)]
+    for n in range(8):
+        call = {"name": "bash", "args": {"command": "make twin topic"}, "id": f"c{n}"}
+        result = f"make twin: topic {n}" if n % 2 else "make twin: topic"
+        said += [AIMessage("", tool_calls=[call]), ToolMessage(result, tool_call_id=f"c{n}")]
+    ledger.append(said, thread_id="t")
+
+    def told() -> list[str]:
+        found = ledger.recall("make twin topic", thread_id="t", k=20)
+        return [" ".join(map(str, (hit.entry_id, hit.score, *hit.parts))) for hit in found]
+
+    first = told()
+    assert len(first) > 8
+    assert told() == first, "what was found was used, which is no reason to change"
+    for table in ("recall_unit", "recall_space"):
+        ledger.executor.execute(Batch([Query(f"DELETE FROM {{schema}}.{table}")]))
+    assert told() == first
+    other = subprocess.run(
+        [sys.executable, "-c", _TOLD, dsn],
+        env=os.environ | {"PYTHONHASHSEED": "7"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert other.stdout.splitlines() == first
 
 
 async def test_awaited(dsn: str) -> None:

@@ -51,8 +51,8 @@ def order(*rows: dict[str, Any], wanted: int = 5) -> list[int]:
 
 
 def test_equal_scores_have_one_order() -> None:
-    rows = [row(n, f"text {n} " + "z" * n) for n in range(1, 6)]
-    assert order(*rows) == order(*reversed(rows)) == [5, 4, 3, 2, 1]
+    rows = [row(10 * n, f"text {n} " + "z" * n) for n in range(1, 6)]
+    assert order(*rows) == order(*reversed(rows)) == [50, 40, 30, 20, 10]
 
 
 def test_a_replaced_statement_stands_after_its_replacement() -> None:
@@ -156,7 +156,15 @@ def test_age_moves_by_a_tenth_at_most() -> None:
 def test_what_was_used_lately_is_young_again() -> None:
     old = NOW - timedelta(days=100)
     used = row(1, "one about ports", created_at=old, last_at=NOW)
-    assert order(used, row(2, "two of ports", created_at=old))[0] == 1
+    new, other = row(9, "ports", words=0.1), row(2, "two of ports", created_at=old)
+    assert order(used, other, new) == [1, 2, 9]
+    assert order(used, other) == [2, 1], "nothing is newer, so that neither has faded"
+
+
+def test_moments_of_a_day_do_not_tell_equal_texts_apart() -> None:
+    said = [row(1, "one about ports", created_at=NOW), row(2, "two of ports", words=0.999)]
+    later = said[1] | {"created_at": NOW + timedelta(seconds=59)}
+    assert order(*said) == order(said[0], later) == [1, 2]
 
 
 def test_meaning_finds_what_has_no_word() -> None:
@@ -253,15 +261,35 @@ def test_a_short_turn_means_what_the_one_before_it_means() -> None:
     assert [one.ref for one in ranked(rows, question, wanted=5)][1:] == [5, 9]
 
 
+@given(st.permutations(range(8)), st.sampled_from([5, 30]))
+def test_nor_does_it_among_copies_of_a_call_and_its_results(places: list[int], wanted: int) -> None:
+    space = UUID(int=2)
+    rows = [
+        row(ref, "bash make", role="ai", words=words, cosine=0.8)
+        for ref, words in ((10, 1.0), (12, 1.2), (14, 0.9))
+    ]
+    rows += [
+        row(ref, f"bash make\nthe port {ref}", role="tool", words=words, cosine=0.8)
+        for ref, words in ((11, 0.5), (13, 0.6), (15, 0.65))
+    ]
+    rows += [row(15, "bash make\nthe port 15", role="tool", space=space), row(16, "port")]
+
+    def told(some: list[dict[str, Any]]) -> list[Any]:
+        found = ranked(some, QUESTION, wanted=wanted)
+        return [(one.space, one.ref, one.score, one.same) for one in found]
+
+    assert told([rows[place] for place in places]) == told(rows)
+
+
 def test_what_answers_stands_before_what_asks() -> None:
     assert order(row(1, "The port is 8443."), row(2, "Which port is it?", words=1.1)) == [1, 2]
 
 
 def test_hits_are_entries_and_show_what_else_of_them_would_be_one() -> None:
     log = [
-        row(1, f"part {n} of the port log" + "x" * n, part=n, words=2.0 - n / 10) for n in range(4)
+        row(1, f"part {n} of the port log" + "x" * n, part=n, words=2.0 - n * 0.4) for n in range(4)
     ]
-    said, other = row(2, "The port is 8080.", words=1.85), row(3, "No port.", words=1.1)
+    said, other = row(2, "The port is 8080.", words=1.85), row(3, "No port.", words=0.9)
     found = ranked([*log, said, other], QUESTION, wanted=2)
     assert [(one.ref, one.part) for one in found] == [(1, 0), (2, 0), (3, 0)]
     page = shown(found[:2])
@@ -278,11 +306,21 @@ def test_units_stand_in_reading_order_with_their_call_once_and_gaps_marked() -> 
         row(1, f"bash make\nline {n}", part=n, role="tool", words=2.0 + n / 10) for n in (0, 2, 3)
     ]
     (hit,) = shown(ranked(log, QUESTION, wanted=1))
-    assert joined(hit.units) == "bash make\nline 3"
-    every = ranked([*log, row(9, "port", words=0.1)], QUESTION, wanted=2)
-    first, _ = shown(every)
-    assert first.best.part == 3
-    assert joined(first.units) == "bash make\nline 0\n…\nline 2\n\nline 3"
+    assert hit.best.part == 3
+    assert joined(hit.units) == "bash make\nline 0\n…\nline 2\n\nline 3"
+
+
+def test_copies_that_take_all_places_hide_no_unit_that_bears_nearly_as_much() -> None:
+    copies = [
+        row(ref, f"bash {ref}\nthe port {ref}{n}", part=n, role="tool", words=2.0 - n * 0.1)
+        for ref in (1, 2, 3)
+        for n in range(2)
+    ]
+    page = shown(ranked(copies, QUESTION, wanted=2)[:2])
+    assert [(hit.best.ref, [unit.part for unit in hit.units]) for hit in page] == [
+        (3, [0, 1]),
+        (2, [0, 1]),
+    ]
 
 
 def test_what_has_no_room_is_counted() -> None:
