@@ -170,6 +170,25 @@ class EmbeddedServer:
         for lock in left:
             lock.close()
 
+    def revive(self) -> None:
+        """Start the server again where it has ended under us, killed for its memory for one.
+
+        Called before each new connection: it looks at one file while the server is there. Where
+        it cannot be started, a warning says why, and the connection fails.
+        """
+        cluster = self._cluster
+        if cluster is None or self._use is None or self._owner != os.getpid():
+            return
+        try:
+            if not cluster.is_gone():
+                return
+            with self._explained(), self._turn(cluster.account):
+                if cluster.attach(alone=False) is None:
+                    logger.warning("the embedded PostgreSQL in %s had ended", self.data_dir)
+                    cluster.launch()
+        except (EmbeddedPostgresError, OSError) as error:
+            logger.warning("the embedded PostgreSQL cannot be started again: %s", error)
+
     def trouble(self) -> str | None:
         """Say why the server is gone, a full disk for one; None while it is there."""
         return self._cluster.trouble() if self._cluster is not None else None

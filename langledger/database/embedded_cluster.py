@@ -20,7 +20,7 @@ from langledger.database.embedded_account import Account, make_folder
 from langledger.database.embedded_binaries import Binaries
 from langledger.database.embedded_log import ServerLog, reason
 from langledger.database.embedded_platform import failure
-from langledger.database.embedded_running import PidFile, RunningServer, exists
+from langledger.database.embedded_running import PidFile, RunningServer
 from langledger.database.embedded_socket import PORT, clear_stale, dsn_of, socket_folder
 from langledger.database.failures import is_lost
 from langledger.errors import DatabaseError
@@ -30,7 +30,7 @@ __all__ = ["Cluster", "prepare_home"]
 logger = logging.getLogger("langledger.database")
 
 _OURS = re.compile(
-    r"cluster|socket|(start|use|alive|watch)\.lock|server\.log(\.1)?|initdb-.*|lost\+found"
+    r"cluster|socket|(start|use|alive|watch)\.lock|server\.(place|log(\.1)?)|initdb-.*|lost\+found"
 )
 
 # sh leaves the server to init, so that it is nobody's zombie, and starts it without a shell
@@ -195,17 +195,21 @@ class Cluster:
     def _forget(self, running: PidFile, *, alone: bool) -> None:
         """Remove the pid file of a server that is gone.
 
-        PostgreSQL would do so by itself, except where the number is in use again or a
-        zombie's. Not while somebody uses the data: in another container its server
-        would be invisible from here.
+        PostgreSQL would do so by itself, except where the file is cut short, or the number
+        is in use again or a zombie's. Not while somebody uses the data, if the server may
+        run where it is invisible from here.
         """
-        if not alone:
+        if not alone and not self.server.is_dead(running):
             raise failure(
                 f"another process uses {self.home}, but its server does not answer: "
                 "stop that process, or its container, and try again"
             )
-        if exists(running.pid):
-            (self.path / "postmaster.pid").unlink(missing_ok=True)
+        (self.path / "postmaster.pid").unlink(missing_ok=True)
+
+    def is_gone(self) -> bool:
+        """Tell at once whether the server that was here has surely ended."""
+        running = self.server.pid_file()
+        return running is None or self.server.is_dead(running)
 
     def launch(self) -> str:
         """Start the server, see that it accepts connections, and return its DSN.
@@ -216,6 +220,7 @@ class Cluster:
         """
         folder = socket_folder(self.home, self.account)
         clear_stale(folder)
+        self.server.note_place()
         deadline = time.monotonic() + self.patience
         while (said := self._started(folder, deadline)) is not None:
             # Orphans of a killed server hold its memory for a moment.

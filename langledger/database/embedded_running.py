@@ -2,7 +2,8 @@
 
 Which server runs is never concluded from a process number, which may have been given
 to another program since. The server whose socket the data directory names is asked
-for its ``data_directory``.
+for its ``data_directory``. That it is dead is concluded only where its process number means
+the same as here: in the boot and the process namespace it was started in.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from langledger.database.embedded_platform import failure
 from langledger.database.embedded_socket import dsn_of, is_listening, leave_folder
 from langledger.errors import DatabaseError
 
-__all__ = ["PidFile", "RunningServer", "exists"]
+__all__ = ["PidFile", "RunningServer"]
 
 # "Fast" rolls open transactions back and writes all to disk; "immediate" leaves that to the
 # recovery of the next start. Both keep what was committed.
@@ -83,7 +84,31 @@ class RunningServer:
 
     def is_starting(self, running: PidFile, *, waited: float) -> bool:
         """Tell whether a silent server may yet open its socket, after so many seconds."""
-        return exists(running.pid) and waited <= _GRACE
+        return _exists(running.pid) and waited <= _GRACE
+
+    def note_place(self) -> None:
+        """Write down where the server that is about to start runs.
+
+        Raises:
+            OSError: For a full or read-only disk.
+        """
+        self._place.write_text(_place() or "", encoding="utf-8")
+
+    def is_dead(self, running: PidFile) -> bool:
+        """Tell whether the server is surely gone, though others still use the data.
+
+        In another container it would be invisible from here, and its process number another's.
+        """
+        here = _place()
+        try:
+            is_of_here = here is not None and self._place.read_text(encoding="utf-8") == here
+        except FileNotFoundError:
+            return False
+        return is_of_here and not _works_in(running.pid, self.path)
+
+    @property
+    def _place(self) -> Path:
+        return self.home / "server.place"
 
     def shutdown(self) -> None:
         """Stop the server; its sessions are ended.
@@ -113,7 +138,7 @@ class RunningServer:
         raise failure(f"process {running.pid}, the server on {self.home}, does not stop")
 
 
-def exists(pid: int) -> bool:
+def _exists(pid: int) -> bool:
     """Tell whether a process has this number, be it a zombie."""
     if pid <= 0:
         return False
@@ -124,6 +149,23 @@ def exists(pid: int) -> bool:
     except PermissionError:
         pass
     return True
+
+
+def _place() -> str | None:
+    """Name this boot and this process namespace; None where the system has no such names."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return None
+
+
+def _works_in(pid: int, folder: Path) -> bool:
+    """Tell whether a process has this number and folder, as a server has its data directory."""
+    try:
+        return Path(f"/proc/{pid}/cwd").readlink() == folder.resolve()
+    except OSError:  # there is none, it is a zombie, or it belongs to somebody else
+        return False
 
 
 def _until(condition: Callable[[], bool], *, seconds: float) -> bool:

@@ -76,7 +76,7 @@ def pooled(
         )
     server = start_embedded(_folder(data_dir))
     try:
-        database = kind(server.dsn, trouble=server.trouble, **options)
+        database = kind(server.dsn, trouble=server.trouble, revive=server.revive, **options)
     except BaseException:
         server.stop()
         raise

@@ -58,6 +58,7 @@ class Database(PoolBase):
         max_size: Connections open at once; who finds none waits.
         timeout: Seconds to wait for a connection, and to go on retrying.
         trouble: Asked for a reason when the server is gone; ``EmbeddedServer.trouble``.
+        revive: Called before each connection of the pool is made; ``EmbeddedServer.revive``.
         require_row_security: Refuse a role that row-level security does not hold for.
         encryption: Keys that content is encrypted with; None: it is stored in clear.
 
@@ -90,7 +91,7 @@ class Database(PoolBase):
         if self._pool is None:
             self._probe()
             self._pool = _Pool(
-                self._conninfo,
+                self._where,
                 kwargs=self._options,
                 min_size=self._min_size,
                 max_size=self.max_size,
@@ -231,7 +232,7 @@ class AsyncDatabase(PoolBase):
             await asyncio.to_thread(self._probe)
             self._made = WeakSet()
             pool: AsyncConnectionPool[AsyncConnection[Row]] = AsyncConnectionPool(
-                self._conninfo,
+                self._awhere,
                 kwargs=self._options,
                 min_size=self._min_size,
                 max_size=self.max_size,
@@ -316,6 +317,9 @@ class AsyncDatabase(PoolBase):
                     tried = await self._try(statements, deadline, seconds)
                     return tried[-len(batch.queries) :]
         raise AssertionError("a retry ends with a result or an error")
+
+    async def _awhere(self) -> str:
+        return self._where() if self._revive is None else await asyncio.to_thread(self._where)
 
     def execute(self, batch: Batch) -> list[list[Row]]:
         """Run a batch from another thread than the event loop's.

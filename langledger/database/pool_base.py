@@ -11,7 +11,7 @@ import stamina
 from psycopg.adapt import AdaptersMap
 from psycopg_pool import PoolTimeout
 
-from langledger.arguments import check_switch, check_whole
+from langledger.arguments import check_switch, check_whole, shown
 from langledger.database import connection as connections
 from langledger.database.batches import Statements
 from langledger.database.failures import is_lost, is_rolled_back, translated
@@ -54,6 +54,7 @@ class PoolBase:
         max_size: int = 10,
         timeout: float = 30.0,
         trouble: Callable[[], str | None] | None = None,
+        revive: Callable[[], None] | None = None,
         require_row_security: bool = False,
         encryption: KeyRing | None = None,
     ) -> None:
@@ -64,6 +65,7 @@ class PoolBase:
         self.max_size = max_size
         self._min_size = min_size
         self._trouble = trouble
+        self._revive = revive
         self._conninfo = connections.conninfo(dsn)
         self._renderer = Renderer(schema)
         self._required = check_switch("require_row_security", require_row_security)
@@ -106,6 +108,12 @@ class PoolBase:
 
     def _options(self) -> dict[str, Any]:
         return connections.options(self._adapters)
+
+    def _where(self) -> str:
+        """Return where to connect, now that somebody may be there again."""
+        if self._revive is not None:
+            self._revive()
+        return self._conninfo
 
     def _patience(self, batch: Batch) -> float:
         """Return for how many seconds a batch waits for a server that is away."""
@@ -178,4 +186,6 @@ def _check_sizes(min_size: int, max_size: int, timeout: float) -> None:
     check_whole("min_size", min_size, most=max_size)
     number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
     if not number or not 0 < timeout < math.inf:
-        raise ConfigurationError(f"timeout must be a number of seconds above 0, not {timeout!r}")
+        raise ConfigurationError(
+            f"timeout must be a number of seconds above 0, not {shown(timeout)}"
+        )

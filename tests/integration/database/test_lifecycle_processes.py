@@ -129,17 +129,73 @@ def test_committed_data_survives_the_death_of_owner_and_server(lab: Any) -> None
     following.leave()
 
 
-def test_a_server_that_dies_alone_is_not_replaced_while_somebody_uses_the_data(
-    any_lab: Any,
-) -> None:
-    """The user may be another container, whose server cannot be seen from here."""
+def test_a_server_that_dies_alone_is_replaced_by_the_next_to_come(lab: Any) -> None:
+    owner = lab.hold()
+    lab.write(owner.dsn, "committed")
+    lab.kill_server()
+    following = lab.hold()
+    assert following.dsn == owner.dsn
+    assert lab.read(owner.dsn) == ["committed"]
+    following.leave()
+    assert lab.server(), "stopped under the first"
+    owner.leave()
+    assert lab.server() == 0
+
+
+def test_a_server_that_may_run_elsewhere_is_not_replaced(any_lab: Any) -> None:
+    """In another container, whose processes cannot be seen from here."""
     owner = any_lab.hold()
     any_lab.kill_server()
+    (any_lab.home / "server.place").write_text("another")
     process = any_lab.begin()
     out, err = process.communicate(timeout=60)
     assert "its server does not answer: stop that process" in err, out
     owner.leave()
     any_lab.hold().leave()
+
+
+@pytest.mark.parametrize("kind", ["Database", "AsyncDatabase"])
+def test_a_pool_has_a_server_that_died_started_again(any_lab: Any, kind: str) -> None:
+    script = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from langledger.database import pool
+from langledger.database.embedded import EmbeddedServer
+from langledger.operations import Batch, Query
+
+home = Path(sys.argv[1])
+kind = getattr(pool, sys.argv[2])
+
+async def main(server):
+    database = kind(server.start(), trouble=server.trouble, revive=server.revive, timeout=60)
+    awaited = kind is pool.AsyncDatabase
+    await (database.open() if awaited else asyncio.to_thread(database.open))
+    for number in range(3):
+        batch = Batch((Query("SELECT %(n)s::int AS n", {"n": number}),), repeatable=True)
+        print((await database.aexecute(batch))[0][0]["n"], flush=True)
+        pid = int((home / "cluster" / "postmaster.pid").read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+    await (database.close() if awaited else asyncio.to_thread(database.close))
+
+with EmbeddedServer(home) as server:
+    asyncio.run(main(server))
+"""
+    result = any_lab.run(script, kind)
+    assert result.stdout == "0\n1\n2\n", result.stderr
+    assert any_lab.server() == 0
+
+
+def test_a_pid_file_that_was_cut_short_is_made_up_for(any_lab: Any) -> None:
+    """As a power cut or a full disk leaves it."""
+    owner = any_lab.hold()
+    any_lab.write(owner.dsn, "kept")
+    owner.process.kill()
+    any_lab.kill_server()
+    owner.process.communicate()
+    (any_lab.home / "cluster" / "postmaster.pid").write_text("")
+    following = any_lab.hold()
+    assert any_lab.read(following.dsn) == ["kept"]
+    following.leave()
 
 
 def test_a_process_number_that_was_given_to_another_program_is_no_server(lab: Any) -> None:
