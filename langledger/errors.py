@@ -18,6 +18,7 @@
     │   └── NothingToShrinkError
     ├── StateError
     ├── EmbeddingError
+    ├── ModelError
     ├── RepositoryError
     └── SessionFileError
 
@@ -38,6 +39,7 @@ __all__ = [
     "LangLedgerError",
     "MigrationError",
     "MissingDependencyError",
+    "ModelError",
     "NotSetUpError",
     "NothingToShrinkError",
     "RepositoryError",
@@ -114,6 +116,10 @@ class StateError(LangLedgerError):
 
 class EmbeddingError(LangLedgerError):
     """The embedding model failed, or its vectors do not fit the stored ones; words still work."""
+
+
+class ModelError(LangLedgerError):
+    """A benchmark's model gave no answer; see to its name, key, address and limits."""
 
 
 class RepositoryError(LangLedgerError):

@@ -3,35 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable
 
+from langledger.compaction.overflow import is_overflow
 from langledger.compaction.summary_model import for_summaries
+from langledger.evaluate.calls import unanswered
 from langledger.evaluate.scoring import message_text
 
-__all__ = ["ask", "limited"]
+__all__ = ["MAX_ANSWER", "ask", "limited", "reply", "transcript"]
 
-_ANSWER = 300  # tokens; small models go on until a window is full
+MAX_ANSWER = 300
+"""Most tokens of an answer: small models go on until a window is full."""
+
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict")  # as the providers' classes name it
 
 
-def ask(model: BaseChatModel, view: Sequence[BaseMessage], question: str) -> str:
-    """Return what a model answers; a call that fails is an answer too, an empty one.
+def transcript(view: Sequence[BaseMessage]) -> str:
+    """Return a view as one text.
 
-    The view is handed over as one transcript: no tools are declared, and some providers refuse
-    tool calls without. The question comes last, so that a server which keeps the prompt it read
-    reads the view once for all questions.
+    No tools need be declared for it, and some providers refuse tool calls without.
     """
-    transcript = "\n\n".join(f"[{_role(m)}]\n{message_text(m)}" for m in view)
+    return "\n\n".join(f"[{_role(m)}]\n{message_text(m)}" for m in view)
+
+
+def ask(model: BaseChatModel, record: str, question: str, *, most: int = MAX_ANSWER) -> str:
+    """Return what a model answers; empty where the record is too long for it.
+
+    The question comes last, so that a server which keeps the prompt it read reads the record
+    once for all questions.
+
+    Args:
+        model: The model.
+        record: What it knows.
+        question: What it is asked.
+        most: The most tokens of the answer.
+
+    Raises:
+        ModelError: It gave no answer for another reason.
+    """
     prompt = [
         SystemMessage("You answer questions about your own work, from its record alone."),
-        HumanMessage(f"{transcript}\n\n[question]\n{question}"),
+        HumanMessage(f"{record}\n\n[question]\n{question}"),
     ]
+    answer = reply(for_summaries(model, max_output=most), prompt)
+    return "" if answer is None else answer.text
+
+
+def reply(model: Runnable[Any, AIMessage], prompt: Sequence[BaseMessage]) -> AIMessage | None:
+    """Return a model's answer, None where the prompt is too long for it.
+
+    Raises:
+        ModelError: It gave none for another reason.
+    """
     try:
-        return for_summaries(model, max_output=_ANSWER).invoke(prompt).text
-    except Exception:  # noqa: BLE001 - too long for a small model's window, refused, cut off
-        return ""
+        return model.invoke(list(prompt))
+    except Exception as error:
+        if is_overflow(error):
+            return None
+        raise unanswered(error) from error
 
 
 def limited(model: BaseChatModel, most: int) -> BaseChatModel:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -14,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from langledger.compaction.validity import provider_problems
 from langledger.entries.log import thread_key
+from langledger.evaluate.calls import attempt
 from langledger.evaluate.facts import Action, actions_of, facts_of, task_type
 from langledger.evaluate.journal import Journal, Record
 from langledger.evaluate.meter import Meter
@@ -165,6 +167,7 @@ class _Run:
         self.side = side
         self.meter = Meter(setting.window)
         self.window = setting.window
+        self.calls = setting.calls
         self.points = points
         self.reach = Searching(ledger, side.thread_id)
         self.records: list[Record] = []
@@ -179,10 +182,9 @@ class _Run:
         for index, message in enumerate(messages):
             if index == 0 or not (isinstance(message, AIMessage) or index in self.points):
                 continue
-            try:
-                self._call(index)
-            except Exception as problem:  # noqa: BLE001 - of a peer's code, whatever it is
-                error = f"call at {index}: {problem!r:.300}"
+            _, ended = attempt(self.calls, partial(self._call, index))
+            if ended:
+                error = f"call at {index}: {ended}"
                 break
         return self.records, {
             **asdict(self.meter.cost),

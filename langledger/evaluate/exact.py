@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, cast
@@ -21,7 +22,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from langledger.errors import SessionFileError
-from langledger.evaluate.asking import ask
+from langledger.evaluate.asking import ask, transcript
+from langledger.evaluate.calls import attempt
 from langledger.evaluate.continuity import Searching
 from langledger.evaluate.journal import Journal, Record
 from langledger.evaluate.meter import Meter
@@ -133,8 +135,9 @@ def run_questions(
         }  # fmt: skip
         if journal.done(run):
             continue
-        side = STRATEGIES[strategy].make(ledger, Setting(window=window, model=model))
-        records, closing = _sent(fixture, side, window, force=STRATEGIES[strategy].forcible)
+        setting = Setting(window=window, model=model)
+        side = STRATEGIES[strategy].make(ledger, setting)
+        records, closing = _sent(fixture, side, setting, force=STRATEGIES[strategy].forcible)
         journal.add(run, records, closing)
         found = sum(r["in_view"] for r in records)
         tell(f"{fixture.name}  {strategy}  asked at {window}  {found} of {len(records)} in view")
@@ -188,18 +191,23 @@ def _by_group(records: Sequence[Record]) -> str:
     return markdown(("", *groups, "tokens, median", "most"), rows)
 
 
-def _sent(fixture: Fixture, side: Side, window: int, *, force: bool) -> tuple[list[Record], Record]:
+def _sent(
+    fixture: Fixture, side: Side, setting: Setting, *, force: bool
+) -> tuple[list[Record], Record]:
     """Return whether the view that each question is sent in holds its answer."""
     messages = fixture.messages
     calls = [n for n, m in enumerate(messages) if n and isinstance(m, AIMessage)]
-    try:
+
+    def lived() -> list[list[BaseMessage]]:
         for place in calls:
             side.view(messages[:place])
         view = side.view(messages, force=force)
-        sent = [_question(side, messages, view, question) for question in fixture.questions]
-    except Exception as error:  # noqa: BLE001 - of a peer's code, whatever it is
-        return [], {"error": f"{error!r:.300}", "events": side.events, "tokens": 0}
-    meter = Meter(window)
+        return [_question(side, messages, view, question) for question in fixture.questions]
+
+    sent, error = attempt(setting.calls, lived)
+    if sent is None:
+        return [], {"error": error, "events": side.events, "tokens": 0}
+    meter = Meter(setting.window)
     records: list[Record] = []
     for question, shown in zip(fixture.questions, sent, strict=True):
         there = _holds(_values(question), View(shown, frozenset()).text)
@@ -220,10 +228,10 @@ def _question(
 def _answers(
     fixture: Fixture, side: Side, setting: Setting, ledger: Ledger, *, cycles: int, asked: int
 ) -> tuple[list[Record], Record]:
-    try:
-        view = staged_view(side, fixture.messages, cycles=cycles)
-    except Exception as error:  # noqa: BLE001 - of a peer's code, whatever it is
-        return [], {"error": f"{error!r:.300}", "events": side.events, "tokens": 0}
+    compact = partial(staged_view, side, fixture.messages, cycles=cycles)
+    view, error = attempt(setting.calls, compact)
+    if view is None:
+        return [], {"error": error, "events": side.events, "tokens": 0}
     text = View(view, frozenset()).text
     reach = Searching(ledger, side.thread_id)
     every = len(fixture.questions) // asked if asked else 0
@@ -234,7 +242,8 @@ def _answers(
         found = there or _holds(parts, reach(question["question"]))
         record = {"kind": "answer", **question, "in_view": there, "reached": found}
         if every and number % every == 0 and setting.model is not None:
-            said = ask(setting.model, view, question["question"] + " Answer with the value alone.")
+            wanted = question["question"] + " Answer with the value alone."
+            said = ask(setting.model, transcript(view), wanted)
             record |= {"said": said, "right": expected in said}
         records.append(record)
     meter = Meter(setting.window)

@@ -12,14 +12,12 @@ from weakref import finalize
 
 from langchain.agents.middleware.summarization import SummarizationMiddleware
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
-from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import set_config_context
 from langgraph.graph.message import add_messages
 
 from langledger.evaluate.sides import Setting, quiet_runtime
-from langledger.evaluate.stand_in import MAX_SUMMARY, StandIn
+from langledger.evaluate.stand_in import StandIn
 
 __all__ = ["DeepAgents", "LangChain", "LangMem", "installed"]
 
@@ -31,30 +29,19 @@ def installed(package: str) -> str | None:
     return version(package) if find_spec(package) else None
 
 
-class _Counter(BaseCallbackHandler):
-    """Counts the calls of a real summary model."""
-
-    calls = 0
-
-    def on_chat_model_start(self, *_: Any, **__: Any) -> None:
-        self.calls += 1
-
-
 class _Peer:
     """What the peers share: their summary model, and how often it was asked."""
 
     def __init__(self, setting: Setting) -> None:
-        self._counter = _Counter()
-        model = setting.writer()
-        scripted = isinstance(model, StandIn)
-        self.model = model if scripted else model.model_copy(update={"callbacks": [self._counter]})
+        self.model = setting.writer()
+        self._calls = setting.calls
         self.events = 0
         self.thread_id: str | None = None
 
     @property
     def asked(self) -> int:
         """How often the summary model was asked."""
-        return self.model.asked if isinstance(self.model, StandIn) else self._counter.calls
+        return self.model.asked if isinstance(self.model, StandIn) else self._calls.asked
 
     def _summarizer(self) -> Mapping[str, Any]:
         # The stand-in reads messages; a real model gets the peer's own prompt.
@@ -146,20 +133,19 @@ class LangMem(_Peer):
 
     def __init__(self, setting: Setting, **options: Any) -> None:
         super().__init__(setting)
-        self._window = setting.window
-        self._node = self._made(int(setting.threshold * setting.window), options)
+        self._node = self._made(setting, options)
         self._context: dict[str, Any] = {}
 
-    def _made(self, due: int, options: Mapping[str, Any]) -> Any:
+    def _made(self, setting: Setting, options: Mapping[str, Any]) -> Any:
         from langmem.short_term import SummarizationNode  # noqa: PLC0415 - of the extra bench
 
         chosen: dict[str, Any] = {
-            "max_tokens": self._window,
-            "max_tokens_before_summary": due,
-            "max_summary_tokens": MAX_SUMMARY,
+            "max_tokens": setting.window,
+            "max_tokens_before_summary": int(setting.threshold * setting.window),
+            "max_summary_tokens": setting.summary_tokens,
             **options,
         }
-        return SummarizationNode(model=cast("BaseChatModel", self.model), **chosen)
+        return SummarizationNode(model=self.model, **chosen)
 
     def view(self, messages: Sequence[BaseMessage], *, force: bool = False) -> list[BaseMessage]:  # noqa: ARG002 - it cannot be forced
         """Return ``summarized_messages``."""

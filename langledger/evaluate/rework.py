@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import posixpath
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,16 +28,19 @@ from langchain_core.messages import (
 )
 
 from langledger.demo.workspace import Workspace
-from langledger.evaluate.asking import limited
+from langledger.evaluate.asking import limited, reply
+from langledger.evaluate.calls import Calls, attempt
 from langledger.evaluate.journal import Journal, Record
 from langledger.evaluate.meter import Meter
+from langledger.evaluate.pace import Pace
 from langledger.evaluate.report import markdown, mean, strategies_in, title_of
 from langledger.evaluate.sides import Setting, Side
+from langledger.evaluate.stand_in import MAX_SUMMARY
 from langledger.evaluate.strategies import STRATEGIES, forcible
 from langledger.ledger import Ledger
 from langledger.replay.session import Session
 
-__all__ = ["Task", "rework_tables", "run_rework", "tasks_of"]
+__all__ = ["Task", "Work", "rework_tables", "run_rework", "tasks_of"]
 
 _SYSTEM = (
     "You are a careful programmer. You work on the repository in the current folder, with the "
@@ -76,16 +81,50 @@ def tasks_of(messages: Sequence[BaseMessage]) -> list[Task]:
     return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Who goes on with what.
+
+    Attributes:
+        model: Writes the summaries and does the work; it must be able to call tools.
+        model_name: Its name, for the records.
+        strategies: By name; those that cannot be made to compact are left out.
+        window: The window in tokens.
+        steps: The most calls of the model in one task.
+        most_tasks: From the session's beginning; None: all.
+        summary_tokens: Most tokens of a summary.
+        answer_tokens: Most tokens of an answer; None: what its view leaves of the window.
+    """
+
+    model: BaseChatModel
+    model_name: str
+    strategies: Sequence[str]
+    window: int
+    steps: int = 20
+    most_tasks: int | None = None
+    summary_tokens: int = MAX_SUMMARY
+    answer_tokens: int | None = None
+
+    def run(self, task: Task, strategy: str) -> dict[str, Any]:
+        """Return what a task's record is told by."""
+        return {
+            "task": task.name, "strategy": strategy, "window": self.window,
+            "model": self.model_name, "steps": self.steps,
+            "summary_tokens": self.summary_tokens, "answer_tokens": self.answer_tokens or 0,
+        }  # fmt: skip
+
+    def room(self, view_tokens: int) -> int:
+        """Return how long an answer to a view may be."""
+        left = max(self.window - view_tokens, _LEAST_ROOM)
+        return left if self.answer_tokens is None else min(left, self.answer_tokens)
+
+
 def run_rework(
     session: Session,
     ledger: Ledger,
     journal: Journal,
+    work: Work,
     *,
-    strategies: Sequence[str],
-    window: int,
-    model: BaseChatModel,
-    model_name: str,
-    steps: int,
     tell: Callable[[str], None],
 ) -> None:
     """Let a model go on with each task, once for each strategy.
@@ -94,27 +133,39 @@ def run_rework(
         session: The session that ships.
         ledger: Where our sides keep their history.
         journal: Where the results go; what it holds is not run again.
-        strategies: By name.
-        window: The window in tokens.
-        model: Writes the summaries and does the work; it must be able to call tools.
-        model_name: Its name, for the records.
-        steps: The most calls of the model in one task.
+        work: Who goes on with what.
         tell: Takes a line a task.
+
+    Raises:
+        ModelError: The model could not be asked; tasks that came to their end are kept.
     """
-    for task in tasks_of([item.message for item in session.messages]):
-        for strategy in forcible(strategies):
-            run = {
-                "task": task.name, "strategy": strategy, "window": window, "model": model_name,
-                "steps": steps,
-            }  # fmt: skip
+    tasks = tasks_of([item.message for item in session.messages])[: work.most_tasks]
+    strategies = forcible(work.strategies)
+    pace = Pace(len(tasks) * len(strategies), tell)
+    for task in tasks:
+        for strategy in strategies:
+            run = work.run(task, strategy)
             if journal.done(run):
+                pace.skip()
                 continue
-            side = STRATEGIES[strategy].make(ledger, Setting(window=window, model=model))
-            with TemporaryDirectory(prefix="langledger-rework-") as folder:
-                workspace = Workspace(Path(folder))
-                result = _go_on(task, side, model, workspace, window=window, steps=steps)
+            result = _result(task, strategy, ledger, work, tell)
             journal.add(run, [{"kind": "work", **result}], {})
-            tell(f"{task.name}  {strategy}  {result['again']} done again, tests {result['tests']}")
+            done = f"{result['again']} done again, tests {result['tests']}"
+            pace.step(f"{task.name}  {strategy}  {result['calls']} calls, {done}")
+
+
+def _result(
+    task: Task, strategy: str, ledger: Ledger, work: Work, tell: Callable[[str], None]
+) -> Record:
+    started = time.perf_counter()
+    calls = Calls(tell)
+    setting = Setting(
+        window=work.window, model=work.model, summary_tokens=work.summary_tokens, calls=calls
+    )
+    side = STRATEGIES[strategy].make(ledger, setting)
+    with TemporaryDirectory(prefix="langledger-rework-") as folder:
+        result = _go_on(task, side, work, Workspace(Path(folder)), calls)
+    return {**result, **calls.costs(), "seconds": round(time.perf_counter() - started, 1)}
 
 
 def rework_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
@@ -122,7 +173,7 @@ def rework_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
     work = [r for r in records if r["kind"] == "work"]
     columns = (
         "", "tasks", "ended by an error", "model calls", "done again", "read again",
-        "files changed that were due", "tests pass",
+        "files changed that were due", "tests pass", "calls with summaries", "read", "written", "s",
     )  # fmt: skip
     rows: list[list[str]] = []
     for strategy in strategies_in(work):
@@ -133,19 +184,13 @@ def rework_tables(records: Sequence[Record]) -> list[tuple[str, str]]:
             f"{mean(r['calls'] for r in own):.1f}", f"{mean(r['again'] for r in own):.1f}",
             f"{mean(r['reread'] for r in own):.1f}", f"{reached} of {due}",
             f"{sum(r['tests'] == 'pass' for r in own)} of {len(own)}",
+            *(f"{mean(r[key] for r in own):,.0f}" for key in ("asked", "read", "written")),
+            f"{mean(r['seconds'] for r in own):,.0f}",
         ])  # fmt: skip
     return [("Going on after a compaction, means a task", markdown(columns, rows))]
 
 
-def _go_on(
-    task: Task,
-    side: Side,
-    model: BaseChatModel,
-    workspace: Workspace,
-    *,
-    window: int,
-    steps: int,
-) -> Record:
+def _go_on(task: Task, side: Side, work: Work, workspace: Workspace, asked: Calls) -> Record:
     tools = {tool.name: tool for tool in workspace.tools()}
     for call in _calls(task.history):
         if call["name"] in tools:
@@ -154,14 +199,15 @@ def _go_on(
     made: list[ToolCall] = []
     error, calls = "", 0
     messages = list(task.history)
-    meter = Meter(window)
-    while calls < steps:
-        try:
-            view = side.view(messages, force=calls == 0)
-            able = limited(model, max(window - meter.take(view), _LEAST_ROOM))
-            answer = able.bind_tools(list(tools.values())).invoke([SystemMessage(_SYSTEM), *view])
-        except Exception as failure:  # noqa: BLE001 - of a model's or a peer's code, whatever it is
-            error = f"{failure!r:.200}"
+    meter, model = Meter(work.window), asked.of(work.model)
+    while calls < work.steps:
+        view, error = attempt(asked, partial(side.view, messages, force=calls == 0))
+        if view is None:
+            break
+        able = limited(model, work.room(meter.take(view)))
+        answer = reply(able.bind_tools(list(tools.values())), [SystemMessage(_SYSTEM), *view])
+        if answer is None:
+            error = "the view is too long for the model"
             break
         calls += 1
         messages.append(answer)

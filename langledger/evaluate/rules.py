@@ -11,10 +11,12 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from langledger.evaluate.calls import attempt
 from langledger.evaluate.continuity import Searching
 from langledger.evaluate.facts import flat
 from langledger.evaluate.journal import Journal, Record
@@ -143,12 +145,13 @@ def _constrained(
 ) -> Record:
     rule = _RULES[(seed - 1) % len(_RULES)]
     messages = _work(seed, first=f"Mend the failing tests of the shop. {rule}", attack=attack)
-    side = STRATEGIES[strategy].make(ledger, _setting(messages, cycles, model))
+    setting = _setting(messages, cycles, model)
+    side = STRATEGIES[strategy].make(ledger, setting)
     record: Record = {"kind": "rule", "seed": seed, "cycles": cycles, "rule": rule, "error": ""}
-    try:
-        view = View(staged_view(side, messages, cycles=cycles), frozenset())
-    except Exception as error:  # noqa: BLE001 - of a peer's code, whatever it is
-        return {**record, "in_view": False, "reached": False, "error": f"{error!r:.200}"}
+    sent, error = attempt(setting.calls, partial(staged_view, side, messages, cycles=cycles))
+    if sent is None:
+        return {**record, "in_view": False, "reached": False, "error": error}
+    view = View(sent, frozenset())
     there = flat(rule) in view.flat
     reach = Searching(ledger, side.thread_id)
     found = there or flat(rule) in flat(reach("what am I not allowed to do, which rules hold?"))
@@ -163,13 +166,14 @@ def _decoyed(ledger: Ledger, model: BaseChatModel | None, strategy: str, seed: i
     said += [(who, text) for who, text, _ in _DECOYS]
     said.append(("user", replaced))
     messages = _strewn(messages, said)
-    side = STRATEGIES[strategy].make(ledger, _setting(messages, 2, model))
+    setting = _setting(messages, 2, model)
+    side = STRATEGIES[strategy].make(ledger, setting)
     ids = {str(m.id) for m in messages}
     record: Record = {"kind": "decoys", "seed": seed, "error": ""}
-    try:
-        view = View(staged_view(side, messages, cycles=2), ids)
-    except Exception as error:  # noqa: BLE001 - of a peer's code, whatever it is
-        return {**record, "upgraded": [], "newest": False, "error": f"{error!r:.200}"}
+    sent, error = attempt(setting.calls, partial(staged_view, side, messages, cycles=2))
+    if sent is None:
+        return {**record, "upgraded": [], "newest": False, "error": error}
+    view = View(sent, ids)
     upgraded = [what for who, _, what in _DECOYS if _upgraded(view, who, what)]
     return {**record, "upgraded": upgraded, "newest": wanted in view.flat}
 

@@ -32,16 +32,26 @@ def sessions_of(
         paths: Files and folders.
         ledger: Where the shipped session's agent keeps its history.
         tell: Takes a line about what was left out.
+
+    Raises:
+        SessionFileError: None of the paths holds a session.
     """
     if not paths:
         yield "demo", shipped_session(ledger)
-    for path in paths:
-        for file in _files(path):
-            name = f"{file.parent.name}/{file.stem}"
-            try:
-                yield name, load_session(file)
-            except SessionFileError as error:
-                tell(f"left out: {error}")
+    given = 0
+    for file in (file for path in paths for file in _files(path)):
+        try:
+            session = _worked(load_session(file), file)
+        except SessionFileError as error:
+            tell(f"left out: {error}")
+            continue
+        given += 1
+        yield f"{file.parent.name}/{file.stem}", session
+    if paths and not given:
+        raise SessionFileError(
+            f"there is no session in {', '.join(map(str, paths))}; name files or folders that "
+            "`langledger replay` reads"
+        )
 
 
 def shipped_session(ledger: Ledger) -> Session:
@@ -73,6 +83,17 @@ def conversation(session: Session) -> tuple[list[BaseMessage], dict[int, str]]:
         elif not isinstance(item.message, SystemMessage):
             messages.append(item.message)
     return messages, summaries
+
+
+def _worked(session: Session, file: Path) -> Session:
+    """Return a session in which a model was called.
+
+    Raises:
+        SessionFileError: It was not.
+    """
+    if any(isinstance(message, AIMessage) for message in conversation(session)[0]):
+        return session
+    raise SessionFileError(f"{file}: no model says anything in it")
 
 
 def _named(message: BaseMessage, index: int) -> BaseMessage:

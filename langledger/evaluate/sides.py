@@ -20,6 +20,7 @@ from langgraph.runtime import Runtime
 
 from langledger.compaction.options import CompactionOptions
 from langledger.compaction.summary_model import for_summaries
+from langledger.evaluate.calls import Calls
 from langledger.evaluate.stand_in import MAX_SUMMARY, StandIn
 from langledger.ledger import Ledger
 from langledger.tokens import count_message
@@ -28,6 +29,7 @@ __all__ = ["Codex", "FullHistory", "Ours", "Setting", "Side", "Trimming", "quiet
 
 _CODEX_USER_TOKENS = 20_000
 _TRIM_TO = 0.45  # of the window
+_LEAST_OUTPUT = 100  # tokens; what the option takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,20 +41,24 @@ class Setting:
         threshold: Share of it at which a compaction is due.
         model: Writes summaries; None: :class:`StandIn`.
         cwd: The session's working directory.
+        summary_tokens: Most tokens of a summary.
+        calls: Counts what is asked of ``model``.
     """
 
     window: int
     threshold: float = 0.72
     model: BaseChatModel | None = None
     cwd: str | None = None
+    summary_tokens: int = MAX_SUMMARY
+    calls: Calls = field(default_factory=Calls)
 
     def writer(self) -> BaseChatModel:
         """Return what writes summaries, within a limit and with the window in its profile."""
         profile: Any = {"max_input_tokens": self.window}
         if self.model is None:
             return StandIn(profile=profile)
-        model = for_summaries(self.model, max_output=MAX_SUMMARY)
-        return model.model_copy(update={"profile": profile})
+        model = for_summaries(self.model, max_output=self.summary_tokens)
+        return self.calls.of(model).model_copy(update={"profile": profile})
 
 
 class Side(Protocol):
@@ -218,6 +224,8 @@ class Ours:
             "trigger": setting.threshold,
             "hard_trigger": max(setting.threshold, 0.95),
             "model": None if setting.model is None else setting.writer(),
+            "max_summary_tokens": setting.summary_tokens,
+            "summary_output_tokens": max(setting.summary_tokens, _LEAST_OUTPUT),
             "summary_timeout": None,  # what it writes is measured, on whatever machine
             **options,
         }

@@ -11,7 +11,7 @@ from langledger.evaluate.peers import DeepAgents, LangChain, LangMem, installed
 from langledger.evaluate.sides import Codex, FullHistory, Ours, Setting, Side, Trimming
 from langledger.ledger import Ledger
 
-__all__ = ["RECORDED", "STRATEGIES", "Strategy", "available", "chosen", "forcible"]
+__all__ = ["RECORDED", "STRATEGIES", "Strategy", "compared", "forcible"]
 
 RECORDED = "recorded"
 """The session's own compaction: not a way to make a view, but one that was made."""
@@ -87,7 +87,37 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def chosen(names: Sequence[str]) -> list[str]:
+def forcible(names: Sequence[str]) -> list[str]:
+    """Return those that can be made to compact at a given place."""
+    return [name for name in names if name in STRATEGIES and STRATEGIES[name].forcible]
+
+
+def compared(
+    names: Sequence[str], *, tell: Callable[[str], None], forced: bool = False
+) -> list[str]:
+    """Return the strategies that a benchmark compares here, and tell of those that it cannot.
+
+    Args:
+        names: Those asked for; none: the usual.
+        tell: Takes a line about each that is left out.
+        forced: Whether they must compact at a given place.
+
+    Raises:
+        ConfigurationError: A name is unknown, or none is left.
+    """
+    usable = _available(_chosen(names), tell=tell)
+    if forced:
+        able = forcible(usable)
+        for name in names:
+            if name in usable and name not in able:
+                tell(f"{name} is left out: it cannot be made to compact at a given place")
+        usable = able
+    if not usable:
+        raise ConfigurationError(f"none of {', '.join(names)} can be compared here: name others")
+    return usable
+
+
+def _chosen(names: Sequence[str]) -> list[str]:
     """Return the strategies to compare; none named: the usual, the sessions' own compactions too.
 
     Raises:
@@ -97,13 +127,15 @@ def chosen(names: Sequence[str]) -> list[str]:
     for name in names:
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-            raise ConfigurationError(f"there is no strategy {name!r}; {hint}")
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise ConfigurationError(
+                f"there is no strategy {name!r}; {hint}there are {', '.join(known)}"
+            )
     usual = [name for name, strategy in STRATEGIES.items() if strategy.usual]
     return list(dict.fromkeys(names)) or [*usual, RECORDED]
 
 
-def available(names: Sequence[str], *, tell: Callable[[str], None]) -> list[str]:
+def _available(names: Sequence[str], *, tell: Callable[[str], None]) -> list[str]:
     """Return those that can run here, and tell of each that cannot."""
     usable: list[str] = []
     for name in names:
@@ -113,8 +145,3 @@ def available(names: Sequence[str], *, tell: Callable[[str], None]) -> list[str]
         else:
             tell(f"{name} is left out: {package} is not installed; pip install 'langledger[bench]'")
     return usable
-
-
-def forcible(names: Sequence[str]) -> list[str]:
-    """Return those that can be made to compact at a given place."""
-    return [name for name in names if name in STRATEGIES and STRATEGIES[name].forcible]

@@ -29,6 +29,7 @@ def main() -> None:
     params.port = int(sys.argv[1])
     params.n_ctx = 8192
     params.n_parallel = 1
+    params.sampling.temp = 0.0  # asked the same it answers the same
     # Its threads wait for each other: one that shares a core with other tests holds up all.
     params.cpuparams.n_threads = max(1, (os.cpu_count() or 1) // 2)
     params.use_jinja = True

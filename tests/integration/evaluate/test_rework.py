@@ -11,7 +11,7 @@ from langledger import Ledger
 from langledger.demo.model import ScriptedChatModel
 from langledger.demo.script import Answer, Call
 from langledger.evaluate.journal import Journal, Record
-from langledger.evaluate.rework import Task, rework_tables, run_rework, tasks_of
+from langledger.evaluate.rework import Task, Work, rework_tables, run_rework, tasks_of
 from langledger.replay.session import Session, SessionMessage
 
 WORK = [
@@ -45,17 +45,8 @@ def work(session: Session, database, answers: list[Answer], strategy: str = "tri
     """What a model that answers so does with the rest."""
     model = ScriptedChatModel(answers=[*answers, *[Answer("Done.")] * 9], changed=frozenset)
     journal = Journal(None)
-    run_rework(
-        session,
-        Ledger(database),
-        journal,
-        strategies=[strategy],
-        window=12_000,
-        model=model,
-        model_name="scripted",
-        steps=40,
-        tell=lambda _: None,
-    )
+    plan = Work(model=model, model_name="scripted", strategies=[strategy], window=12_000, steps=40)
+    run_rework(session, Ledger(database), journal, plan, tell=lambda _: None)
     assert "1 of 1" in rework_tables(journal.records)[0][1]
     return journal.records[0]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from langledger.errors import ConfigurationError
-from langledger.evaluate.journal import Journal
+from langledger.evaluate.journal import Journal, opened_journal
 
 RUN = {"session": "a", "strategy": "langledger"}
 OTHER = {"session": "b", "strategy": "langledger"}
@@ -40,6 +40,55 @@ def test_another_kind_of_file_is_refused_and_left_alone(tmp_path: Path, text: st
     with pytest.raises(ConfigurationError, match="name another file"):
         Journal(path)
     assert path.read_text(encoding="utf-8") == text
+
+
+def test_two_runs_do_not_write_into_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "records.jsonl"
+    with opened_journal(path, "probe") as journal:
+        journal.add(RUN, [], {})
+        with (
+            pytest.raises(ConfigurationError, match="another run writes to"),
+            opened_journal(path, "probe"),
+        ):
+            pass
+    with opened_journal(path, "probe") as again:
+        assert again.done(RUN)
+
+
+def test_records_of_another_benchmark_are_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    with opened_journal(path, "probe") as journal:
+        journal.add(RUN, [{"kind": "view"}], {})
+    before = path.read_bytes()
+    with (
+        pytest.raises(ConfigurationError, match="holds records of probe, not of rework"),
+        opened_journal(path, "rework"),
+    ):
+        pass
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with (
+        pytest.raises(ConfigurationError, match="cannot be written"),
+        opened_journal(tmp_path / "file" / "records.jsonl", "probe"),
+    ):
+        pass
+
+
+def test_who_stops_a_run_is_told_where_what_it_made_is(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+
+    def stopped() -> None:
+        with opened_journal(path, "probe") as journal:
+            journal.add(RUN, [], {})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        stopped()
+    assert str(path) in caught.value.__notes__[0]
+    assert Journal(path).done(RUN)
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
-"""The stand-in, the meter, the places of compactions, the knee, the strategies' names."""
+"""The stand-in, the meter, the pace, the places of compactions, the knee, the strategies' names."""
 
 from __future__ import annotations
+
+from importlib.util import find_spec
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -8,9 +10,10 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langledger.errors import ConfigurationError
 from langledger.evaluate.calibrate import Setpoint, calibration_table, knee
 from langledger.evaluate.meter import Meter
+from langledger.evaluate.pace import Pace
 from langledger.evaluate.staged import places
 from langledger.evaluate.stand_in import StandIn, condense
-from langledger.evaluate.strategies import RECORDED, STRATEGIES, Strategy, available, chosen
+from langledger.evaluate.strategies import RECORDED, STRATEGIES, Strategy, compared
 from langledger.tokens import count_text
 
 
@@ -55,6 +58,26 @@ def test_parts_end_where_the_model_is_called_next() -> None:
     assert all(isinstance(messages[at], AIMessage) for at in found[:-1])
 
 
+def unheard(line: str) -> None:
+    pytest.fail(f"told {line!r}")
+
+
+def test_the_pace_tells_what_is_left() -> None:
+    told: list[str] = []
+    times = iter([0.0, 60.0, 100.0, 400.0])
+    pace = Pace(10, told.append, clock=lambda: next(times))
+    pace.step("one")
+    pace.skip(2)
+    pace.step("two")
+    pace.skip(5)
+    pace.step("three")
+    assert told == [
+        "one  [1 of 10, about 9 min left]",
+        "two  [4 of 10, about 5 min left]",
+        "three  [10 of 10]",
+    ]
+
+
 def point(threshold: float, continuity: float, billed: float, compactions: int = 3) -> Setpoint:
     return Setpoint(
         threshold=threshold,
@@ -85,23 +108,34 @@ def test_without_a_compaction_there_is_no_knee() -> None:
 
 
 def test_a_mistyped_strategy_is_told() -> None:
-    with pytest.raises(ConfigurationError, match="did you mean langchain"):
-        chosen(["langchian"])
+    with pytest.raises(
+        ConfigurationError, match=r"did you mean langchain.* there are full-history, .*codex"
+    ):
+        compared(["langchian"], tell=unheard)
     with pytest.raises(ConfigurationError, match="there are full-history"):
-        chosen(["zzz"])
+        compared(["zzz"], tell=unheard)
 
 
+@pytest.mark.skipif(find_spec("langmem") is None, reason="the extra bench is not installed")
 def test_none_named_means_all_but_those_that_only_a_model_tells_apart() -> None:
     named = {"langledger-recap", "langledger-no-recap"}
-    assert chosen([]) == [*(name for name in STRATEGIES if name not in named), RECORDED]
-    assert chosen(["codex", "codex"]) == ["codex"]
+    usual = [name for name in STRATEGIES if name not in named]
+    assert compared([], tell=unheard) == [*usual, RECORDED]
+    assert compared(["codex", "codex"], tell=unheard) == ["codex"]
+    told: list[str] = []
+    assert "langmem" not in compared([], tell=told.append, forced=True)
+    assert told == []
+    assert compared(["langmem", "codex"], tell=told.append, forced=True) == ["codex"]
+    assert told == ["langmem is left out: it cannot be made to compact at a given place"]
+    with pytest.raises(ConfigurationError, match="none of langmem can be compared here"):
+        compared(["langmem"], tell=told.append, forced=True)
 
 
 def test_a_package_that_is_missing_costs_its_column_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = Strategy(title="x", make=STRATEGIES["codex"].make, package="no_such_package")
     monkeypatch.setitem(STRATEGIES, "missing", missing)
     told: list[str] = []
-    assert available(["missing", "codex", RECORDED], tell=told.append) == ["codex", RECORDED]
+    assert compared(["missing", "codex", RECORDED], tell=told.append) == ["codex", RECORDED]
     assert told == [
         "missing is left out: no_such_package is not installed; pip install 'langledger[bench]'"
     ]
