@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from concurrent.futures import Future
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
@@ -124,6 +126,8 @@ class Embedder:
         self._own_batch = int(getattr(model, "batch_size", 0))
         self._questions: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
+        # By process as well: a forked child has none of the threads that would answer.
+        self._under_way: dict[tuple[int, str], Future[Vector | EmbeddingError]] = {}
         self._patience = Patience(self.name)
         # Of its own: who has no time for a question's vector says nothing of the texts.
         self._patience_for_texts = Patience(self.name)
@@ -177,12 +181,37 @@ class Embedder:
     def texts(self, texts: Sequence[str]) -> list[Vector | EmbeddingError]:
         """Return for each text its vector, or why it has none.
 
+        What another thread asks for at the moment is waited for, not asked for twice.
+
         Raises:
             EmbeddingError: The model takes none at all for now: a limit of its rate, an outage, or
                 no answer in 15 seconds and 2 more for each text.
         """
+        keys = [(os.getpid(), text[:_LONGEST]) for text in texts]
+        with self._lock:
+            ours = [key for key in dict.fromkeys(keys) if key not in self._under_way]
+            self._under_way.update((key, Future()) for key in ours)
+            futures = [self._under_way[key] for key in keys]
+            made = [self._under_way[key] for key in ours]
         try:
-            vectors = self._requested([text[:_LONGEST] for text in texts])
+            found = self._asked_texts([text for _, text in ours]) if ours else []
+            for future, vector in zip(made, found, strict=True):
+                future.set_result(vector)
+        except BaseException as error:
+            told = isinstance(error, (EmbeddingError, MissingDependencyError))
+            gone = EmbeddingError(f"{self.name} was not heard out: {error}")
+            for future in made:
+                future.set_exception(error if told else gone)
+            raise
+        finally:
+            with self._lock:
+                for key in ours:
+                    del self._under_way[key]
+        return [future.result() for future in futures]
+
+    def _asked_texts(self, texts: list[str]) -> list[Vector | EmbeddingError]:
+        try:
+            vectors = self._requested(texts)
             if len(vectors) == len(texts):
                 return [_checked(vector) for vector in vectors]
             raise EmbeddingError(f"the model gave {len(vectors)} vectors for {len(texts)} texts")  # noqa: TRY301 - halves may fit
@@ -194,7 +223,7 @@ class Embedder:
             if len(texts) == 1:
                 return [EmbeddingError(str(error) or type(error).__name__)]
         half = len(texts) // 2
-        return [*self.texts(texts[:half]), *self.texts(texts[half:])]
+        return [*self._asked_texts(texts[:half]), *self._asked_texts(texts[half:])]
 
     def _requested(self, texts: list[str]) -> list[Vector]:
         if self.is_ours:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from langledger.errors import ConfigurationError, EmbeddingError
 from langledger.recall import Embedder, resolve
+from tests.support.waiting import wait_until
 
 
 class Picky:
@@ -47,6 +51,50 @@ def test_a_limit_of_the_rate_stops_all_and_names_the_model() -> None:
     with pytest.raises(EmbeddingError, match="picky is not available"):
         Embedder(limited).texts(["one", "two"])
     assert limited.requests == [2]
+
+
+def test_what_two_threads_want_at_once_is_asked_for_once() -> None:
+    class Gated(Picky):
+        both = threading.Barrier(2, timeout=60)
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            self.both.wait()
+            return super().embed_documents(texts)
+
+    gated = Gated()
+    embedder = Embedder(gated)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(embedder.texts, ["one", "three", "one"])
+        wait_until(lambda: gated.both.n_waiting == 1)
+        second = pool.submit(embedder.texts, ["three", "fifty"])
+        assert [first.result(), second.result()] == [
+            [[1.0, 3.0], [1.0, 5.0], [1.0, 3.0]],
+            [[1.0, 5.0], [1.0, 5.0]],
+        ]
+    assert sorted(gated.requests) == [1, 2]
+
+
+def test_who_waits_for_what_fails_is_told_as_well() -> None:
+    class Away(Picky):
+        both = threading.Barrier(2, timeout=60)
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            self.both.wait()
+            raise BusyError("slow down")
+
+    away = Away()
+    embedder = Embedder(away)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(embedder.texts, ["one"])
+        wait_until(lambda: away.both.n_waiting == 1)
+        second = pool.submit(embedder.texts, ["one", "two"])
+        for asked in (first, second):
+            with pytest.raises(EmbeddingError, match="picky is not available: slow down"):
+                asked.result()
+    away.both.reset()
+    with ThreadPoolExecutor() as pool:  # nothing is left that would be waited for
+        again = [pool.submit(embedder.texts, [text]) for text in ("one", "two")]
+        assert all(isinstance(one.exception(), EmbeddingError) for one in again)
 
 
 def test_a_question_is_embedded_once() -> None:
