@@ -39,11 +39,12 @@ TEXT = Text()
 
 @dataclass
 class System:
-    """A checkpointer and a store on one pool."""
+    """A checkpointer and a store on one pool, and the ledger they are of, if they are."""
 
     name: str
     saver: Any
     store: Any
+    ledger: AsyncLedger | None = None
 
 
 @asynccontextmanager
@@ -62,7 +63,7 @@ async def postgres(dsn: str, pool: int) -> AsyncIterator[System]:
 @asynccontextmanager
 async def ledger(dsn: str, pool: int) -> AsyncIterator[System]:
     async with AsyncLedger.from_conn_string(dsn, pool_size=pool, embeddings="off") as opened:
-        yield System("ledger", opened.checkpointer(), opened.store())
+        yield System("ledger", opened.checkpointer(), opened.store(), opened)
 
 
 SYSTEMS = {"postgres": postgres, "ledger": ledger}

@@ -18,6 +18,7 @@ __all__ = [
     "check_text",
     "check_whole",
     "shown",
+    "spelled",
     "unstorable",
 ]
 
@@ -139,7 +140,21 @@ def shown(value: object) -> str:
 
     What a foreign object says of itself may be endless, secret or an error.
     """
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        return "a number of more than 19 digits"  # Python spells none of more than 4,300
     if value is None or isinstance(value, (str, int, float)):
         text = repr(value)
         return text if len(text) <= 50 else f"{text[:50]}..."
     return f"a {type(value).__name__}"
+
+
+def spelled(name: str, value: object) -> str:
+    """Return what ``str`` makes of a value: LangGraph takes anything that has a text as an id.
+
+    Raises:
+        ConfigurationError: It has none.
+    """
+    try:
+        return str(value)
+    except Exception as error:  # whatever a foreign object raises
+        raise ConfigurationError(f"{name} must be a string, not {shown(value)}") from error

@@ -20,10 +20,11 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from langledger.arguments import check_tenant, check_whole
+from langledger.arguments import check_tenant, check_whole, spelled
 from langledger.checkpoint import copying, listing, maintenance, reading, writing
 from langledger.checkpoint.cache import Cache
 from langledger.checkpoint.checks import (
+    check_checkpoint,
     check_database,
     check_ids,
     check_moment,
@@ -306,7 +307,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         return Target.of(self._tenant, config).location.keys["thread_key"]
 
     def _at(self, thread_id: str) -> Location:
-        return Location(self._tenant, str(thread_id))
+        return Location(self._tenant, spelled("thread_id", thread_id))
 
     def _sealing(self) -> Operation[Sealing]:
         if self._opened is None or self._opened[0] is not self.serde:
@@ -334,6 +335,7 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         new_versions: ChannelVersions,
     ) -> Operation[RunnableConfig]:
         target = Target.of(self._tenant, config)
+        check_checkpoint(checkpoint, metadata, new_versions)
         sealing = yield from self._sealing()
         yield from writing.put(
             self._cache,
@@ -388,5 +390,6 @@ class BaseLedgerSaver(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, channels: Sequence[str]
     ) -> Operation[Mapping[str, DeltaChannelHistory]]:
         target = Target.of(self._tenant, config)
+        channels = check_ids("channels", channels)
         sealing = yield from self._sealing()
         return (yield from listing.history(self._cache, sealing, target, channels))

@@ -8,11 +8,12 @@ from typing import Any, cast
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from langledger.arguments import check_text, check_whole, shown
+from langledger.arguments import check_text, check_whole, shown, spelled
 from langledger.database import AsyncDatabase, Database
 from langledger.errors import ConfigurationError
 
 __all__ = [
+    "check_checkpoint",
     "check_database",
     "check_filter",
     "check_ids",
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 _STRATEGIES = ("keep_latest", "delete")
+_PARTS = frozenset(("id", "channel_values", "channel_versions"))
 
 
 def check_database(value: object) -> Database | AsyncDatabase:
@@ -48,7 +50,8 @@ def check_ids(name: str, value: object) -> Sequence[str]:
     if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
         raise ConfigurationError(f"{name} must be a sequence of ids, not one {_kind(value)}")
     ids = cast("Sequence[object]", value)
-    return [check_text(f"each of {name}", str(item)) for item in ids]
+    each = f"each of {name}"
+    return [check_text(each, spelled(each, item)) for item in ids]
 
 
 def check_strategy(value: object) -> str:
@@ -105,6 +108,24 @@ def check_filter(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise ConfigurationError(f"filter must be a dict of metadata, not a {_kind(value)}")
     return cast("Mapping[str, Any]", value)
+
+
+def check_checkpoint(checkpoint: object, metadata: object, new_versions: object) -> None:
+    """See that what is put is what LangGraph makes.
+
+    Raises:
+        ConfigurationError: It is none, or lacks its id or channels.
+    """
+    if not isinstance(checkpoint, Mapping) or not checkpoint.keys() >= _PARTS:
+        raise ConfigurationError(
+            f"a checkpoint is a dict with {', '.join(sorted(_PARTS))}, as LangGraph's "
+            "empty_checkpoint() returns"
+        )
+    named = {"metadata": metadata, "new_versions": new_versions}
+    named |= {name: checkpoint[name] for name in _PARTS - {"id"}}
+    for name, value in named.items():
+        if not isinstance(value, Mapping):
+            raise ConfigurationError(f"{name} must be a dict, not {shown(value)}")
 
 
 def check_limit(value: object) -> int | None:

@@ -11,13 +11,13 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
-from langledger.arguments import check_text
+from langledger.arguments import check_text, spelled
 from langledger.entries import Location
 from langledger.entries.codec import has_lone_surrogate
 from langledger.entries.scopes import agent_of, scope_of
 from langledger.errors import ConfigurationError
 
-__all__ = ["Target", "pack_id", "pack_time", "unpack_id", "unpack_time"]
+__all__ = ["Target", "configurable_of", "pack_id", "pack_time", "unpack_id", "unpack_time"]
 
 # Bytes. With the tenant they are a key of an index, which holds 2,704.
 _LONGEST_ID = 500
@@ -81,7 +81,8 @@ def _location(tenant: str, thread_id: str, checkpoint_ns: str, agent: str | None
     return Location(tenant, thread_id, scope_of(checkpoint_ns, agent))
 
 
-def _configurable(config: object) -> Mapping[str, Any]:
+def configurable_of(config: object) -> Mapping[str, Any]:
+    """Return what a config says under ``configurable``; nothing, where it is none."""
     inner = cast("Any", config).get("configurable") if isinstance(config, Mapping) else None
     return cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}
 
@@ -107,13 +108,13 @@ class Target:
         Raises:
             ConfigurationError: It names no thread, or something by what cannot be an id.
         """
-        configurable = _configurable(config)
+        configurable = configurable_of(config)
         thread_id = configurable.get("thread_id")
         if thread_id is None:
             raise ConfigurationError(
                 'the config names no thread: pass {"configurable": {"thread_id": "..."}}'
             )
-        namespace = str(configurable.get("checkpoint_ns") or "")
+        namespace = spelled("checkpoint_ns", configurable.get("checkpoint_ns") or "")
         if "\x00" in namespace or has_lone_surrogate(namespace):
             raise ConfigurationError("checkpoint_ns holds a character PostgreSQL cannot store")
         if len(namespace.encode()) > _LONGEST_NAMESPACE:
@@ -123,7 +124,7 @@ class Target:
         checkpoint_id = configurable.get("checkpoint_id") or None
         if checkpoint_id is not None:
             pack_id(check_text("checkpoint_id", checkpoint_id))
-        location = _location(tenant, str(thread_id), namespace, agent_of(config))
+        location = _location(tenant, spelled("thread_id", thread_id), namespace, agent_of(config))
         return cls(location, namespace, checkpoint_id)
 
     def at(self, checkpoint_id: str | None) -> Target:

@@ -15,7 +15,7 @@ from langledger.arguments import unstorable
 from langledger.checkpoint.cache import Cache, Shelf, ThreadItems
 from langledger.checkpoint.checks import check_filter, check_limit
 from langledger.checkpoint.decoding import Decoder
-from langledger.checkpoint.keys import Target, pack_id
+from langledger.checkpoint.keys import Target, configurable_of, pack_id
 from langledger.checkpoint.reading import (
     Stored,
     find,
@@ -85,12 +85,12 @@ class Search:
     ) -> Search:
         """Read what LangGraph passes to ``list``."""
         wanted, limit = check_filter(filter), check_limit(limit)
-        older = None if before is None else (before.get("configurable") or {}).get("checkpoint_id")
+        older = configurable_of(before).get("checkpoint_id")
         if config is None:
             start = {"updated_at": None, "thread_key": None}
             return cls(tenant, None, None, wanted, older, limit, more=start)
         target = Target.of(tenant, config)
-        named = "checkpoint_ns" in (config.get("configurable") or {})
+        named = "checkpoint_ns" in configurable_of(config)
         return cls(
             tenant,
             target.checkpoint_ns if named else None,

@@ -10,7 +10,13 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from langledger.arguments import check_optional_seconds, check_switch, check_text, check_whole
+from langledger.arguments import (
+    check_optional_seconds,
+    check_switch,
+    check_text,
+    check_whole,
+    shown,
+)
 from langledger.compaction.compactor import Compactor
 from langledger.compaction.longterm import LongTerm
 from langledger.compaction.policy import Policy
@@ -195,7 +201,7 @@ def _chosen(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str
     if preset is None:
         return {**defaults, **options}
     if not isinstance(preset, str) or preset not in PRESETS:
-        raise ConfigurationError(f"preset must be {' or '.join(PRESETS)}, not {preset!r}")
+        raise ConfigurationError(f"preset must be {' or '.join(PRESETS)}, not {shown(preset)}")
     named_here = "preset" in options
     below, above = (defaults, PRESETS[preset]) if named_here else (PRESETS[preset], defaults)
     return {**below, **above, **options}
@@ -236,7 +242,7 @@ def _code(chosen: Mapping[str, Any]) -> tuple[Code | None, int]:
 def _recap(chosen: Mapping[str, Any]) -> RecapWhen:
     when = chosen.get("recap", "auto")
     if when not in ("auto", "always", "never"):
-        raise ConfigurationError(f"recap must be auto, always or never, not {when!r}")
+        raise ConfigurationError(f"recap must be auto, always or never, not {shown(when)}")
     return when
 
 
@@ -263,7 +269,7 @@ def chat_model(name: object, option: str = "model") -> BaseChatModel | None:
         return name
     if not isinstance(name, str):
         raise ConfigurationError(
-            f"{option} must be a chat model, or a name such as openai:gpt-5-mini, not {name!r}"
+            f"{option} must be a chat model, or a name such as openai:gpt-5-mini, not {shown(name)}"
         )
     if not name.strip():
         raise ConfigurationError(f"{option} is empty; give a name such as openai:gpt-5-mini")

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict, cast, get_args
 
+from langledger.arguments import shown
 from langledger.errors import ConfigurationError
 
 __all__ = [
@@ -224,23 +225,23 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
     kinds = _KINDS if name == "trigger" else (*_SIZES, "messages")
     forms = f"a share such as 0.72, or ({' | '.join(kinds)}, value)"
     more = ", or a dict of these that all must hold, or a list" if name == "trigger" else ""
-    raise ConfigurationError(f"{name} must be {forms}{more}, not {value!r}")
+    raise ConfigurationError(f"{name} must be {forms}{more}, not {shown(cast('object', value))}")
 
 
 def _checked(name: str, kind: Any, value: Any, kinds: Sequence[str]) -> Condition:
     if kind not in kinds:
-        raise ConfigurationError(f"{name} knows {', '.join(kinds)}, not {kind!r}")
+        raise ConfigurationError(f"{name} knows {', '.join(kinds)}, not {shown(kind)}")
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise ConfigurationError(f"{name} {kind} must be a positive number, not {value!r}")
+        raise ConfigurationError(f"{name} {kind} must be a positive number, not {shown(value)}")
     if kind == "fraction":
         if value >= 1:
-            raise ConfigurationError(f"{name} fraction must be below 1, not {value!r}")
+            raise ConfigurationError(f"{name} fraction must be below 1, not {shown(value)}")
         return "fraction", float(value)
     if value == float("inf") or value != int(value):
-        raise ConfigurationError(f"{name} {kind} must be a whole number, not {value!r}")
+        raise ConfigurationError(f"{name} {kind} must be a whole number, not {shown(value)}")
     least = _LEAST.get(kind, 1) if name == "trigger" else 1
     if value < least:
-        raise ConfigurationError(f"{name} {kind} must be at least {least}, not {value!r}")
+        raise ConfigurationError(f"{name} {kind} must be at least {least}, not {shown(value)}")
     return cast("Condition", (kind, int(value)))
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, RemoveMessage
 
-from langledger.arguments import check_whole, unstorable
+from langledger.arguments import check_whole, shown, unstorable
 from langledger.entries.codec import dump_message, dump_value
 from langledger.entries.compression import EXACT_JSON
 from langledger.entries.inside import fields
@@ -106,7 +106,7 @@ def _json_fault(value: object, place: str, depth: int = 0) -> str | None:
 
 def _key_fault(key: object, place: str) -> str | None:
     if not isinstance(key, str):
-        return f"{place} has the key {key!r:.50}, and JSON knows only strings as keys"
+        return f"{place} has the key {shown(key)}, and JSON knows only strings as keys"
     fault = unstorable(key)
     return None if fault is None else f"a key of {place} holds {fault}"
 
@@ -192,4 +192,4 @@ def _inside(value: object, place: str) -> Iterable[tuple[str, object]]:
 
 def _at(place: str, key: object) -> str:
     # A place of many levels is not read by anybody.
-    return f"{place}[{key!r:.40}]" if len(place) < 200 else place
+    return f"{place}[{shown(key)}]" if len(place) < 200 else place

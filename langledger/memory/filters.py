@@ -12,6 +12,7 @@ from typing import Any, LiteralString, cast
 
 from psycopg.sql import SQL, Composable, Composed, Placeholder
 
+from langledger.arguments import shown
 from langledger.encryption.marks import InClear
 from langledger.errors import ConfigurationError
 from langledger.memory.values import dump_json, escaped
@@ -90,27 +91,28 @@ def condition_of(wanted: object) -> Condition:
     return condition
 
 
-def meets(value: Any, wanted: Any) -> bool:
+def meets(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Tell whether a value holds what a filter wants: what :func:`condition_of` says in SQL.
 
     Args:
         value: JSON as it was put.
-        wanted: A filter that :func:`condition_of` took.
+        wanted: A filter that :func:`condition_of` took; at its top, any name is a field's.
     """
+    return all(_meets(value.get(field), inner) for field, inner in wanted.items())
+
+
+def _meets(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
         fields = cast("Mapping[str, Any]", wanted)
         if any(field.startswith("$") for field in fields):
             return all(_holds(value, sign, operand) for sign, operand in fields.items())
-        return isinstance(value, dict) and all(
-            meets(cast("dict[str, Any]", value).get(field), inner)
-            for field, inner in fields.items()
-        )
+        return isinstance(value, dict) and meets(cast("dict[str, Any]", value), fields)
     if isinstance(wanted, (list, tuple)):
         items = cast("Sequence[Any]", wanted)
         return (
             isinstance(value, list)
             and len(cast("list[Any]", value)) == len(items)
-            and all(map(meets, cast("list[Any]", value), items))
+            and all(map(_meets, cast("list[Any]", value), items))
         )
     return _equal(value, wanted)
 
@@ -155,7 +157,7 @@ def _add_operator(condition: Condition, path: list[str], operator: object, opera
             )
     else:
         raise ConfigurationError(
-            f"unknown operator {operator!r:.50} in a filter; the known ones are {_OPERATORS}"
+            f"unknown operator {shown(operator)} in a filter; the known ones are {_OPERATORS}"
         )
 
 
@@ -187,5 +189,5 @@ def _is_number(value: Any) -> bool:
 
 def _name(field: object) -> str:
     if not isinstance(field, str):
-        raise ConfigurationError(f"a field of a filter must be a string, not {field!r:.50}")
+        raise ConfigurationError(f"a field of a filter must be a string, not {shown(field)}")
     return escaped(field)

@@ -32,6 +32,7 @@ T = TypeVar("T")
 
 _MOST_VECTORS = 64  # of one item; the rest of a very long one is found by its words
 _MOST_TERMS = 64  # of a question
+_MOST_NUMBERS = 16_000  # of a vector; pgvector's limit
 _LONGEST_QUESTION = 2000  # characters that are embedded
 _EMBED = (
     "embed must be LangChain Embeddings, a function of texts, or a name such as "
@@ -71,7 +72,7 @@ class Indexing:
 
     Attributes:
         embeddings: Embeds texts and questions; None: items are found by their words alone.
-        model: Names the embeddings; vectors of another model are never compared.
+        model: Names the embeddings; vectors of another model, or length, are never compared.
         dims: Length of a vector; None: as the model gives.
         fields: Paths of the texts in an item's value.
         distance: ``cosine``, ``l2`` or ``inner_product``.
@@ -120,7 +121,7 @@ class Indexing:
         distance: Any = given.get("distance_type", "cosine")
         if distance not in _SIMILARITY:
             raise ConfigurationError(
-                f"distance_type must be one of {', '.join(_SIMILARITY)}, not {distance!r:.50}"
+                f"distance_type must be one of {', '.join(_SIMILARITY)}, not {shown(distance)}"
             )
         embed = given.get("embed")
         if embed is not None and encrypts:
@@ -129,15 +130,21 @@ class Indexing:
                 "store's index with encryption, and items are found by their words"
             )
         dims = given.get("dims")
+        model = "" if embed is None else _name(embed)
+        if model.endswith("<lambda>"):
+            logger.warning(
+                "the index's embed is a lambda: its vectors are told from those of another lambda "
+                "by their length alone; give a function with a name, or Embeddings"
+            )
         return cls(
             embeddings=None if embed is None else _embeddings(embed),
-            model="" if embed is None else _name(embed),
-            dims=None if dims is None else check_whole("dims", dims, least=1, most=16_000),
+            model=model,
+            dims=None if dims is None else check_whole("dims", dims, least=1, most=_MOST_NUMBERS),
             fields=_fields(given.get("fields")),
             distance=distance,
             clean=clean,
             encrypts=encrypts,
-            patience=Patience(_name(embed) if embed is not None else ""),
+            patience=Patience(model),
         )
 
     def units(self, item_id: UUID | Hashed, op: PutOp) -> list[Unit]:
@@ -192,10 +199,14 @@ class Indexing:
             logger.warning("searching by words alone: the question's embedding failed: %s", error)
             return None
 
-    @property
-    def params(self) -> dict[str, Any]:
-        """Parameters of a search."""
-        return {"model": self.model, "pull": _PULL, "best": _BEST[self.distance]}
+    def params(self, vector: HalfVector | None) -> dict[str, Any]:
+        """Return parameters of a search by a question's vector."""
+        best = _BEST[self.distance]
+        return {"vector": vector, "model": self.maker_of(vector), "pull": _PULL, "best": best}
+
+    def maker_of(self, vector: HalfVector | None) -> str | None:
+        """Return what vectors are compared by: one model may give them in several lengths."""
+        return None if vector is None else f"{self.model}/{vector.dimensions()}"
 
     @property
     def similarity(self) -> SQL:
@@ -205,8 +216,8 @@ class Indexing:
     def warn_of(self, strangers: int) -> None:
         """Tell that pieces have vectors of another model."""
         logger.warning(
-            "%d pieces of items were embedded by another model than %s and are found by their "
-            "words alone: call reindex() on the store",
+            "%d pieces of items were embedded by another model than %s, or in another length, and "
+            "are found by their words alone: call reindex() on the store",
             strangers,
             self.model,
         )
@@ -240,6 +251,11 @@ class Indexing:
             raise ConfigurationError(
                 f"{self.model} gives vectors of {len(vector)} numbers, and the index says dims="
                 f"{self.dims}: set dims to {len(vector)}, or use the model it was set for"
+            )
+        if len(vector) > _MOST_NUMBERS:
+            raise EmbeddingError(
+                f"{self.model} gives vectors of {len(vector)} numbers, and {_MOST_NUMBERS} are the "
+                "most that can be kept: use a model with fewer, or leave 'embed' out of the index"
             )
         return HalfVector(vector)
 
@@ -284,7 +300,8 @@ def _name(embed: Any) -> str:
         value = getattr(embed, attribute, None)
         if isinstance(value, str) and value:
             return f"{type(embed).__name__}:{value}"
-    return getattr(embed, "__qualname__", type(embed).__qualname__)
+    named = embed if hasattr(embed, "__qualname__") else cast("object", type(embed))
+    return f"{getattr(named, '__module__', '')}.{getattr(named, '__qualname__', '')}"
 
 
 def _fields(fields: Any) -> Sequence[str]:
@@ -294,7 +311,7 @@ def _fields(fields: Any) -> Sequence[str]:
         raise ConfigurationError("the fields of an index are a list of paths, such as ['text']")
     for path in cast("Sequence[Any]", fields):
         if not isinstance(path, str):
-            raise ConfigurationError(f"a field of an index must be a path, not {path!r:.50}")
+            raise ConfigurationError(f"a field of an index must be a path, not {shown(path)}")
     return list(cast("Sequence[str]", fields))
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any
+from itertools import chain
+from typing import Any, cast
 from uuid import UUID
 
 from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
     ListNamespacesOp,
     MatchCondition,
     Op,
+    PutOp,
     SearchOp,
     validate_op_namespace,
 )
@@ -25,7 +30,7 @@ __all__ = [
     "FACTS",
     "below",
     "check_namespace",
-    "check_namespaces",
+    "check_operation",
     "dotted",
     "item_id",
     "key_in",
@@ -42,33 +47,44 @@ _FROM_START = SQL("i.namespace[{at}] = {wanted}")
 _FROM_END = SQL("i.namespace[cardinality(i.namespace) - {at}] = {wanted}")
 
 
-def check_namespaces(op: Op) -> None:
-    """See that the labels of an operation can be told apart and stored.
+def check_operation(op: object) -> Op:
+    """Return an operation whose labels can be told apart and stored.
 
     Raises:
         InvalidNamespaceError: A label is empty, no string, or holds a period or NUL.
-        ConfigurationError: A namespace is no tuple of labels, or one holds what PostgreSQL cannot
-            store.
+        ConfigurationError: It is no operation of a store, a namespace is no tuple of labels, or
+            one holds what PostgreSQL cannot store.
     """
-    if not isinstance(op, ListNamespacesOp):
-        check_namespace(op.namespace_prefix if isinstance(op, SearchOp) else op.namespace)
+    if not isinstance(op, (GetOp, SearchOp, PutOp, ListNamespacesOp)):
+        raise ConfigurationError(
+            f"a batch holds GetOp, SearchOp, PutOp and ListNamespacesOp, not {shown(op)}"
+        )
+    for namespace in _namespaces(op):
+        check_namespace(namespace)
     validate_op_namespace(op)
-    for label in _labels(op):
+    for label in chain.from_iterable(_namespaces(op)):
         fault = unstorable(label)
         if fault is not None:
             raise ConfigurationError(f"the namespace label {label!r:.50} holds {fault}")
+    return op
 
 
 def check_namespace(namespace: object) -> None:
-    """See that a namespace is a tuple: a string would be one label a character.
+    """See that a namespace is a tuple of strings: a string would be one label a character.
 
     Raises:
         ConfigurationError: It is none.
+        InvalidNamespaceError: One of its labels is no string.
     """
     if not isinstance(namespace, (tuple, list)):
         raise ConfigurationError(
             f"a namespace must be a tuple such as ('users', 'ada'), not {shown(namespace)}"
         )
+    for label in cast("Sequence[object]", namespace):
+        if not isinstance(label, str):  # LangGraph's message would show all of it
+            raise InvalidNamespaceError(
+                f"each label of a namespace must be a string, not {shown(label)}"
+            )
 
 
 def place_of(namespace: tuple[str, ...], key: object) -> tuple[str, str]:
@@ -77,7 +93,7 @@ def place_of(namespace: tuple[str, ...], key: object) -> tuple[str, str]:
     Raises:
         ConfigurationError: The key is none, or both together are too long for an index.
     """
-    checked = check_text("key", key)
+    checked = check_text("key", key, empty=True)
     size = sum(len(label.encode()) + 8 for label in namespace) + len(checked.encode())
     if size > _LONGEST_PLACE:
         raise ConfigurationError(
@@ -130,7 +146,7 @@ def matching(op: ListNamespacesOp) -> Condition:
 def _add(condition: Condition, match: MatchCondition) -> None:
     if match.match_type not in ("prefix", "suffix"):
         raise ConfigurationError(
-            f"namespaces are matched by prefix or suffix, not {match.match_type!r:.50}"
+            f"namespaces are matched by prefix or suffix, not {shown(match.match_type)}"
         )
     path = match.path
     condition.add(_AT_LEAST, wanted=len(path))
@@ -143,7 +159,7 @@ def _add(condition: Condition, match: MatchCondition) -> None:
             condition.add(_FROM_END, at=len(path) - 1 - index, wanted=label)
 
 
-def _labels(op: Op) -> list[str]:
+def _namespaces(op: Op) -> list[tuple[str, ...]]:
     if isinstance(op, ListNamespacesOp):
-        return [label for match in op.match_conditions or () for label in match.path]
-    return list(getattr(op, "namespace", None) or getattr(op, "namespace_prefix", ()))
+        return [match.path for match in op.match_conditions or ()]
+    return [op.namespace_prefix if isinstance(op, SearchOp) else op.namespace]

@@ -10,6 +10,8 @@ from langgraph.store.base import (
     NOT_PROVIDED,
     BaseStore,
     IndexConfig,
+    Item,
+    NamespacePath,
     NotProvided,
     Op,
     PutOp,
@@ -18,7 +20,7 @@ from langgraph.store.base import (
     TTLConfig,
 )
 
-from langledger.arguments import check_tenant
+from langledger.arguments import check_tenant, shown, spelled
 from langledger.errors import ConfigurationError
 from langledger.memory import storing
 from langledger.memory.gathering import Gathering
@@ -79,11 +81,23 @@ class LedgerStore(BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations in one round trip; reads see what was there before the writes."""
-        return run(self._batch(list(ops)), self._executor)
+        return run(self._batch(_listed(ops)), self._executor)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Await :meth:`batch`."""
-        return await self._gathering.call(list(ops))
+        return await self._gathering.call(_listed(ops))
+
+    def get(
+        self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None
+    ) -> Item | None:
+        """Return the item at a place, or None."""
+        return super().get(namespace, _key_at(namespace, key), refresh_ttl=refresh_ttl)
+
+    async def aget(
+        self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None
+    ) -> Item | None:
+        """Await :meth:`get`."""
+        return await super().aget(namespace, _key_at(namespace, key), refresh_ttl=refresh_ttl)
 
     def put(
         self,
@@ -95,8 +109,7 @@ class LedgerStore(BaseStore):
         ttl: float | NotProvided | None = NOT_PROVIDED,
     ) -> None:
         """Write an item, in place of the one that has its place."""
-        _check_place(namespace, key)
-        super().put(namespace, key, value, index, ttl=ttl)
+        super().put(namespace, _key_at(namespace, key), value, index, ttl=ttl)
 
     async def aput(
         self,
@@ -108,8 +121,45 @@ class LedgerStore(BaseStore):
         ttl: float | NotProvided | None = NOT_PROVIDED,
     ) -> None:
         """Await :meth:`put`."""
-        _check_place(namespace, key)
-        await super().aput(namespace, key, value, index, ttl=ttl)
+        await super().aput(namespace, _key_at(namespace, key), value, index, ttl=ttl)
+
+    def delete(self, namespace: tuple[str, ...], key: str) -> None:
+        """Remove the item at a place, if there is one."""
+        super().delete(namespace, _key_at(namespace, key))
+
+    async def adelete(self, namespace: tuple[str, ...], key: str) -> None:
+        """Await :meth:`delete`."""
+        await super().adelete(namespace, _key_at(namespace, key))
+
+    def list_namespaces(
+        self,
+        *,
+        prefix: NamespacePath | None = None,
+        suffix: NamespacePath | None = None,
+        max_depth: int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[tuple[str, ...]]:
+        """Return the namespaces there are, as LangGraph's stores do."""
+        _check_paths(prefix, suffix)
+        return super().list_namespaces(
+            prefix=prefix, suffix=suffix, max_depth=max_depth, limit=limit, offset=offset
+        )
+
+    async def alist_namespaces(
+        self,
+        *,
+        prefix: NamespacePath | None = None,
+        suffix: NamespacePath | None = None,
+        max_depth: int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[tuple[str, ...]]:
+        """Await :meth:`list_namespaces`."""
+        _check_paths(prefix, suffix)
+        return await super().alist_namespaces(
+            prefix=prefix, suffix=suffix, max_depth=max_depth, limit=limit, offset=offset
+        )
 
     def search(
         self,
@@ -199,11 +249,24 @@ class LedgerStore(BaseStore):
         return True
 
 
-def _check_place(namespace: object, key: object) -> None:
-    """Stop what LangGraph would make labels of, and the key ``"None"``."""
+def _listed(ops: object) -> list[Op]:
+    if not isinstance(ops, Iterable):
+        raise ConfigurationError(f"a batch is a list of operations, not {shown(ops)}")
+    return list(cast("Iterable[Op]", ops))
+
+
+def _key_at(namespace: object, key: object) -> str:
+    """Return a key as text; stop what LangGraph would make labels of, and the key ``"None"``."""
     check_namespace(namespace)
     if key is None:
-        raise ConfigurationError("key must be a non-empty string, not None")
+        raise ConfigurationError("key must be a string, not None")
+    return spelled("key", key)
+
+
+def _check_paths(*paths: object) -> None:
+    for path in paths:
+        if path is not None:
+            check_namespace(path)
 
 
 def _checked_ttl(ttl: object) -> TTLConfig | None:

@@ -34,7 +34,7 @@ from langledger.memory.indexing import Indexing, Unit, query_terms
 from langledger.memory.places import (
     FACTS,
     below,
-    check_namespaces,
+    check_operation,
     item_id,
     key_in,
     matching,
@@ -91,8 +91,7 @@ def batch(tenant: str, ops: Sequence[Op], indexing: Indexing) -> Operation[list[
     Returns:
         The result of each operation, in order.
     """
-    for op in ops:
-        check_namespaces(op)
+    ops = [check_operation(op) for op in ops]
     plan = _Plan([None] * len(ops))
     gets: list[tuple[int, GetOp]] = []
     puts: dict[tuple[str, str], PutOp] = {}
@@ -135,7 +134,7 @@ def reindex(tenant: str, indexing: Indexing) -> Operation[int]:
                 yield from fetch_all(
                     Query(_queries["hold_item"], held),
                     _delete_units(tenant, [number], as_of=as_of),
-                    _put_units(tenant, units, indexing.model, as_of=as_of),
+                    _put_units(tenant, units, indexing, as_of=as_of),
                 )
         done += len(rows)
         if len(rows) < _PAGE:
@@ -166,7 +165,7 @@ def _plan_search(
     def read(rows: list[Row]) -> None:
         if rows and rows[0].get("strangers"):
             indexing.warn_of(rows[0]["strangers"])
-        items = [_search_item(row) for row in rows]
+        items = [_search_item(row) for row in rows if row["key"] is not None]
         # Where the database did not compare, what was changed meanwhile may have come too.
         plan.results[n] = [item for item in items if meets(item.value, op.filter or {})]
 
@@ -188,7 +187,7 @@ def _plan_search(
         name = "search_items"
         vector = yield from indexing.embed_query(op.query)
         terms = Later(partial(_asked, query_terms(op.query)))
-        params |= {"terms": terms, "vector": vector, **indexing.params}
+        params |= {"terms": terms, **indexing.params(vector)}
     sql = SQL(_queries[name]).format(condition=condition.sql(), similarity=indexing.similarity)
     plan.add(Query(sql, params), read)
 
@@ -204,7 +203,7 @@ def _meeting(tenant: str, op: SearchOp) -> Operation[list[UUID]]:
     read, after = 0, None
     while True:
         rows = yield from fetch(_queries["items_below"], **where, after=after)
-        found += [row["item_id"] for row in rows if meets(restored(row["value"]), op.filter)]
+        found += [row["item_id"] for row in rows if meets(restored(row["value"]), op.filter or {})]
         read += len(rows)
         if len(rows) < _PAGE:
             return found
@@ -245,7 +244,7 @@ def _plan_writes(
     units = [unit for place, op in kept.items() for unit in indexing.units(item_id(*place), op)]
     yield from indexing.embed(units)
     if units:
-        plan.add(_put_units(tenant, units, indexing.model))
+        plan.add(_put_units(tenant, units, indexing))
 
 
 def _places(places: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -266,18 +265,18 @@ def _delete_units(tenant: str, numbers: list[UUID], *, as_of: datetime | None = 
 
 
 def _put_units(
-    tenant: str, units: Sequence[Unit], model: str, *, as_of: datetime | None = None
+    tenant: str, units: Sequence[Unit], indexing: Indexing, *, as_of: datetime | None = None
 ) -> Query:
     found = [analyse(unit.text) for unit in units]
     params = {
         "tenant": tenant,
-        "model": model,
         "as_of": as_of,
         "item_ids": Many(unit.item_id for unit in units),
         "parts": [unit.part for unit in units],
         "sizes": [analysis.size for analysis in found],
         "terms": Many(Later(partial(_terms, analysis.counts), writes=True) for analysis in found),
         "counts": Many(Later(partial(_counts, analysis.counts)) for analysis in found),
+        "models": [indexing.maker_of(unit.vector) for unit in units],
         "vectors": [unit.vector for unit in units],
     }
     return Query(_queries["put_units"], params)
@@ -360,7 +359,7 @@ def check_minutes(name: str, minutes: object) -> float:
         fits = 0 <= minutes <= _LONGEST_TTL
     if not fits:
         raise ConfigurationError(
-            f"{name} must be a number of minutes from 0 up, not {minutes!r:.50}"
+            f"{name} must be a number of minutes from 0 up, not {shown(minutes)}"
         )
     return float(cast("float", minutes))
 

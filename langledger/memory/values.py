@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
+from langledger.arguments import shown
 from langledger.errors import SerializationError
 
 __all__ = ["dump_json", "escaped", "load_json", "restored"]
@@ -88,7 +89,7 @@ def _object(value: Mapping[object, object], place: str, depth: int) -> str:
     parts: list[str] = []
     for key, item in value.items():
         if not isinstance(key, str):
-            raise SerializationError(f"{place} has the key {key!r:.50}: JSON knows only strings")
+            raise SerializationError(f"{place} has the key {shown(key)}: JSON knows only strings")
         name = json.dumps(escaped(key), ensure_ascii=False)
         parts.append(f"{name}:{_dumped(item, f'{place}[{key!r:.40}]', depth + 1)}")
     return f"{{{','.join(parts)}}}"

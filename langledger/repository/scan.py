@@ -13,7 +13,8 @@ from fnmatch import translate
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
-from langledger.errors import RepositoryError
+from langledger.arguments import shown
+from langledger.errors import ConfigurationError, RepositoryError
 from langledger.repository.types import Skipped
 
 __all__ = [
@@ -194,8 +195,11 @@ def locate(path: str | os.PathLike[str]) -> Place:
     """Return where a folder belongs.
 
     Raises:
+        ConfigurationError: It is no path.
         RepositoryError: There is no such folder, it may not be read, or it is git's own.
     """
+    if not isinstance(path, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
+        raise ConfigurationError(f"the path of a repository must be a folder's, not {shown(path)}")
     try:
         root = Path(path).resolve(strict=True)
         os.scandir(root).close()

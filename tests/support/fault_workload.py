@@ -36,6 +36,10 @@ WINDOW = 2500
 WORKERS = 3
 LOG = "log line of a build that ran\n" * 30
 _saying = threading.Lock()
+# A child that was forked while another thread says something would wait for it for ever.
+os.register_at_fork(
+    before=_saying.acquire, after_in_parent=_saying.release, after_in_child=_saying.release
+)
 
 
 def say(**what: Any) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -41,6 +42,33 @@ CALLS: dict[str, tuple[Callable[[LedgerSaver], Any], str]] = {
     "a run nobody has": (lambda s: s.delete_for_runs(["nul \x00"]), "each of run_ids holds a NUL"),
     "a time without zone": (lambda s: next(s.idle_threads(before=NAIVE)), "time with its zone"),
     "no time": (lambda s: next(s.idle_threads(before="1d")), "time with its zone"),  # type: ignore[arg-type]  - what is wrong
+}
+
+
+class Unspeakable:
+    """Has no text."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+def put(saver: LedgerSaver, **other: Any) -> None:
+    given = {"checkpoint": empty_checkpoint(), "metadata": {}, "new_versions": {}, **other}
+    saver.put(CONFIG, **given)
+
+
+CALLS |= {
+    "a thread without text": (lambda s: s.delete_thread(Unspeakable()), "not a Unspeakable"),  # type: ignore[arg-type]  - what is wrong
+    "a number without text": (lambda s: s.get_tuple(at(thread_id=10**5000)), "than 19 digits"),
+    "a run without text": (lambda s: s.delete_for_runs([Unspeakable()]), "not a Unspeakable"),  # type: ignore[list-item]  - what is wrong
+    "one channel": (
+        lambda s: s.get_delta_channel_history(config=CONFIG, channels="messages"),
+        "channels must be a sequence",
+    ),
+    "no checkpoint": (lambda s: put(s, checkpoint=["a"]), "empty_checkpoint"),
+    "a checkpoint without id": (lambda s: put(s, checkpoint={}), "with channel_values"),
+    "metadata is text": (lambda s: put(s, metadata="loop"), "metadata must be a dict"),
+    "versions are a list": (lambda s: put(s, new_versions=["a"]), "new_versions must be a dict"),
 }
 
 

@@ -215,6 +215,61 @@ def test_vectors_of_two_models_are_never_compared(vectors: LedgerStore, database
     assert keys(other.search(("p",), query="bcd")) == ["k"]
 
 
+def test_vectors_of_two_lengths_are_never_compared(
+    database: Database, tenant: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    short = LedgerStore(database, tenant=tenant, index={"embed": Counting(alphabet="abcd")})
+    long = LedgerStore(database, tenant=tenant, index={"embed": Counting()})
+    short.put(("p",), "short", {"text": "billing gateway"})
+    assert long.search(("p",), query="xyz") == []
+    assert "another model than Counting:letters, or in another length" in caplog.text
+    long.put(("p",), "long", {"text": "billing desk"})
+    for store in (short, long):
+        assert sorted(keys(store.search(("p",), query="billing"))) == ["long", "short"]
+    long.reindex()
+    assert len(long.search(("p",), query="xyz")) == 2
+
+
+def half(texts: Sequence[str]) -> list[list[float]]:
+    return [[1.0, 0.5] for _ in texts]
+
+
+def test_functions_are_told_apart_by_their_names(
+    database: Database, tenant: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def other(texts: Sequence[str]) -> list[list[float]]:
+        return half(texts)
+
+    one, two = (LedgerStore(database, tenant=tenant, index={"embed": f}) for f in (half, other))
+    one.put(("p",), "k", {"text": "billing gateway"})
+    assert two.search(("p",), query="xyz") == []
+    assert keys(one.search(("p",), query="xyz")) == ["k"]
+    assert "lambda" not in caplog.text
+    LedgerStore(database, tenant=tenant, index={"embed": lambda texts: [[1.0] for _ in texts]})
+    assert "embed is a lambda" in caplog.text
+
+
+def test_vectors_that_are_too_long_to_keep_cost_no_item(
+    database: Database, tenant: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    index = {"embed": Counting(alphabet="a" * 17_000)}
+    store = LedgerStore(database, tenant=tenant, index=index)
+    store.put(("p",), "k", {"text": "billing gateway"})
+    assert keys(store.search(("p",), query="billing")) == ["k"]
+    assert "vectors of 17000 numbers, and 16000 are the most" in caplog.text
+
+
+def test_any_name_is_a_field_at_the_top_of_a_filter(store: LedgerStore) -> None:
+    value = {"$schema": "v1", "$gt": 5, "in": {"$ref": 1}}
+    store.put(("p",), "k", value)
+    for wanted in ({"$schema": "v1"}, {"$gt": 5}, {"$gt": {"$gte": 5}}, value | {"in": {}}):
+        assert keys(store.search(("p",), filter=wanted)) == ["k"]
+    for wanted in ({"$schema": "v2"}, {"$gt": 4}, {"$gt": {"$gt": 5}}, {"$ref": 1}):
+        assert store.search(("p",), filter=wanted) == []
+    with pytest.raises(ConfigurationError, match=r"unknown operator '\$ref'"):
+        store.search(("p",), filter=value)
+
+
 def test_a_wrong_dimension_names_both(database: Database, tenant: str) -> None:
     wrong = LedgerStore(database, tenant=tenant, index={"dims": 99, "embed": Counting()})
     with pytest.raises(ConfigurationError, match=r"26 numbers.*dims=99"):
@@ -292,12 +347,19 @@ def test_what_is_no_place_query_or_index(store: LedgerStore) -> None:
         ("namespace must be a tuple", store.put, ("str", "k", {}), {}),
         ("namespace must be a tuple", store.get, ("str", "k"), {}),
         ("namespace must be a tuple", store.search, (None,), {}),
+        ("namespace must be a tuple", store.delete, (None, "k"), {}),
+        ("namespace must be a tuple", store.list_namespaces, (), {"suffix": 5}),
+        ("key must be a string", store.get, (("a",), 10**5000), {}),
+        ("a batch is a list of operations, not 5", store.batch, (5,), {}),
+        ("a batch holds GetOp", store.batch, (["x"],), {}),
         ("key must be", store.put, (("p",), None, {}), {}),
         ("query must be a string, not 1", store.search, (("p",),), {"query": 1}),
         ("index must be a mapping", ledger.store, (), {"index": 5}),
         ("index must be a mapping", ledger.store, (), {"index": "x"}),
         ("unknown keys: 1", ledger.store, (), {"index": {1: 2}}),
         ("filter must be a mapping", ledger.retriever, (), {"filter": 5}),
+        ("k must be at least 1", ledger.retriever, (), {"k": 0}),
+        ("thread_id must be", ledger.retriever, (), {"thread_id": ""}),
     ]
     for said, function, args, options in wrong:
         with pytest.raises(ConfigurationError, match=said):
@@ -322,7 +384,6 @@ def test_bad_arguments(store: LedgerStore, either: Database) -> None:
         PutOp(("p",), "k", {}, ttl=-1),
         PutOp(("p",), "k", {}, ttl=float("inf")),
         PutOp(("p",), "k", "text"),
-        PutOp(("p",), "", {}),
         GetOp(("half \ud800",), "k"),
     ):
         with pytest.raises(ConfigurationError):
