@@ -266,16 +266,10 @@ WITH scope AS (
     FROM {units} AS u
     WHERE u.tenant = %(tenant)s AND u.terms @@ %(any)s::tsquery AND {space_of_unit} {condition}
 ), counted AS (
-    SELECT {counts}::float8[] AS df, count(*)::float8 AS rows, avg(size)::float8 AS size FROM matched
-), weighed AS (
-    SELECT ARRAY(SELECT ln(1 + (g.n - d.df + 0.5) / (d.df + 0.5))
-                 FROM (SELECT greatest(scope.units, counted.rows, max(f.df)) AS n
-                       FROM unnest(counted.df, %(known)s::float8[]) AS f (df, known)) AS g,
-                      LATERAL (SELECT greatest(f.df, f.known) AS df, f.ord
-                               FROM unnest(counted.df, %(known)s::float8[])
-                                    WITH ORDINALITY AS f (df, known, ord)) AS d
-                 ORDER BY d.ord) AS w, counted.size
-    FROM counted, scope
+    SELECT {counts}, count(*)::float8 AS rows, avg(size)::float8 AS size FROM matched
+), weighed AS MATERIALIZED (
+    SELECT {weights}, c.size
+    FROM (SELECT counted.*, greatest(scope.units, counted.rows) AS n FROM counted, scope) c
 ), scored AS MATERIALIZED (
     SELECT m.*, 2.2 / (1 + 1.2 * (0.8 + 0.2 * m.size / greatest(w.size, 1))) AS norm,
            {words} AS words, {wholes} AS wholes
@@ -300,7 +294,7 @@ WITH scope AS (
 SELECT p.space, p.ref, p.part, u.role, u.created_at, u.importance, u.digest, u.tags, u.metadata, u.body,
        (p.norm * p.words)::float8 AS words, (p.norm * p.wholes)::float8 AS wholes,
        p.body AS has, p.context AS around, {cosine} AS cosine,
-       r.last_at, r.times, t.thread_id, u.message_id, w.w AS weights, scope.units
+       r.last_at, r.times, t.thread_id, u.message_id, {weight} AS weights, scope.units
 FROM picked p
 CROSS JOIN LATERAL (
     SELECT u.* FROM {schema}.recall_unit u

@@ -84,7 +84,9 @@ def search_query(
         units=_fence() if fenced else SQL("{schema}.recall_unit"),
         body=_bits(terms),
         context=_nearness(terms, others),
-        counts=_counts(len(terms)),
+        counts=_each("count(*) FILTER (WHERE body >> {0} & 1 = 1)::float8 AS d{0}", terms),
+        weights=_weights(known or [0.0] * len(terms)),
+        weight=SQL("ARRAY[{}]").format(_each("w.w{0}", terms)),
         words=_sum(terms, whole=False),
         wholes=_sum(terms, whole=True),
         condition=where,
@@ -112,7 +114,7 @@ def search_query(
                 + [form for other in others.values() for form in other]
             ),
             "any_whole": _any([term for term in terms if is_whole(term)]),
-            "known": list(known) if known is not None else [0.0] * len(terms),
+            **{f"k{place}": share for place, share in enumerate(known or ()) if share},
             "pool": pool,
         },
     )
@@ -193,10 +195,13 @@ def _near(
 
 def _fence() -> Composable:
     # OFFSET keeps the planner from taking the index of terms for a thread, whose rows are few.
-    # Joined to nothing, the terms are unpacked once, not for each that is looked for.
+    # Compressed terms, joined to nothing, are unpacked once, not for each that is looked for; of
+    # others that would be a copy.
     return SQL(
         "(SELECT tenant, space, ref, part, size, role, created_at, said_at, task_id, user_id, "
-        "tags, metadata, is_entry, terms || ''::tsvector AS terms FROM {schema}.recall_unit "
+        "tags, metadata, is_entry, "
+        "CASE WHEN pg_column_compression(terms) IS NULL THEN terms ELSE terms || ''::tsvector END "
+        "AS terms FROM {schema}.recall_unit "
         "WHERE tenant = %(tenant)s AND space = ANY(%(spaces)s::uuid[]) OFFSET 0)"
     )
 
@@ -240,14 +245,26 @@ def _bit(place: int) -> str:
     return f"((u.terms @@ %(t{place})s::tsquery)::int::int8 << {place})"
 
 
-def _counts(terms: int) -> Composable:
-    each = [_sql(f"count(*) FILTER (WHERE body >> {place} & 1 = 1)") for place in range(terms)]
-    return SQL("ARRAY[{}]").format(SQL(", ").join(each))
+def _each(form: str, terms: Sequence[str]) -> Composable:
+    return _sql(", ".join(form.format(place) for place in range(len(terms))))
+
+
+def _weights(known: Sequence[float]) -> Composable:
+    """Return the weight of each term by BM25; of what is frequent more units have it than match."""
+    counts = [
+        f"greatest(c.d{place}, %(k{place})s::float8)" if share else f"c.d{place}"
+        for place, share in enumerate(known)
+    ]
+    each = [
+        f"ln(1 + (c.n - {count} + 0.5) / ({count} + 0.5)) AS w{place}"
+        for place, count in enumerate(counts)
+    ]
+    return _sql(", ".join(each))
 
 
 def _sum(terms: Sequence[str], *, whole: bool) -> Composable:
     each = [
-        _sql(f"w.w[{place + 1}] * {_share(place, whole=whole)}")
+        _sql(f"w.w{place} * {_share(place, whole=whole)}")
         for place, term in enumerate(terms)
         if is_whole(term) == whole
     ]
