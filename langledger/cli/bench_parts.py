@@ -12,7 +12,7 @@ import typer
 from pydantic import SecretStr
 
 from langledger.cli.common import as_text, chosen_settings
-from langledger.cli.output import echo, print_json
+from langledger.cli.output import echo, print_json, progress
 from langledger.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ def report(tables: list[tuple[str, str]], *, as_json: bool) -> None:
     if as_json:
         print_json({"surroundings": surroundings(), "tables": dict(tables)})
         return
+    if not tables:
+        progress("nothing was measured: what was given has nothing that can be compared")
     told = ", ".join(f"{name} {value}" for name, value in surroundings().items())
     echo("\n\n".join([f"{title}\n\n{table}" for title, table in tables] + [told]))
 

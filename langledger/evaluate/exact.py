@@ -10,16 +10,16 @@ as one JSON list: ``id``, ``messages``, ``sharedTail``, and ``questions`` with `
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from langledger.errors import SessionFileError
 from langledger.evaluate.asking import ask, transcript
@@ -33,6 +33,7 @@ from langledger.evaluate.sides import Setting, Side
 from langledger.evaluate.staged import CYCLES, staged_view, window_for
 from langledger.evaluate.strategies import STRATEGIES, forcible
 from langledger.ledger import Ledger
+from langledger.replay.formats.shapes import first_problem
 
 __all__ = ["Fixture", "exact_tables", "load_fixtures", "run_fixture", "run_questions"]
 
@@ -48,6 +49,32 @@ class Fixture:
     questions: list[dict[str, Any]]
 
 
+class _Question(BaseModel):
+    """A question of a file; what else it says is kept for the record."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    id: str | int
+    category: str
+    epoch: int
+    question: str
+    expected: str
+
+
+class _Record(BaseModel):
+    """A session of a file."""
+
+    id: str
+    messages: list[dict[str, Any]] = Field(min_length=1)
+    shared_tail: list[dict[str, Any]] = Field(
+        default_factory=list[dict[str, Any]], alias="sharedTail"
+    )
+    questions: list[_Question] = Field(min_length=1)
+
+
+_RECORDS = TypeAdapter(Annotated[list[_Record], Field(min_length=1)])
+
+
 def load_fixtures(path: Path) -> list[Fixture]:
     """Read the sessions.
 
@@ -55,15 +82,13 @@ def load_fixtures(path: Path) -> list[Fixture]:
         SessionFileError: The file cannot be read, or is of another kind.
     """
     try:
-        records: Any = json.loads(path.read_text(encoding="utf-8"))
-        return [_fixture(record) for record in records]
-    except (OSError, UnicodeError) as error:
+        return [_fixture(record) for record in _RECORDS.validate_json(path.read_bytes())]
+    except OSError as error:
         raise SessionFileError(f"{path} cannot be read: {error}") from error
+    except ValidationError as error:
+        raise _no_questions(path, first_problem(error)) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SessionFileError(
-            f"{path} is no file of exact questions ({error!r}); it is a JSON list of sessions "
-            "with id, messages and questions"
-        ) from error
+        raise _no_questions(path, repr(error)) from error
 
 
 def run_fixture(
@@ -234,14 +259,15 @@ def _answers(
         return [], {"error": error, "events": side.events, "tokens": 0}
     text = View(view, frozenset()).text
     reach = Searching(ledger, side.thread_id)
-    every = len(fixture.questions) // asked if asked else 0
+    total = len(fixture.questions)
+    said_too = {number * total // asked for number in range(asked)}
     records: list[Record] = []
     for number, question in enumerate(fixture.questions):
         expected, parts = question["expected"], _values(question)
         there = _holds(parts, text)
         found = there or _holds(parts, reach(question["question"]))
         record = {"kind": "answer", **question, "in_view": there, "reached": found}
-        if every and number % every == 0 and setting.model is not None:
+        if number in said_too and setting.model is not None:
             wanted = question["question"] + " Answer with the value alone."
             said = ask(setting.model, transcript(view), wanted)
             record |= {"said": said, "right": expected in said}
@@ -283,10 +309,18 @@ def _groups(record: Record) -> set[str]:
     return {"all", record["category"], "oldest half" if record["epoch"] < 5 else "newest half"}
 
 
-def _fixture(record: dict[str, Any]) -> Fixture:
-    sent = [*record["messages"], *record.get("sharedTail", [])]
-    messages = [_message(m, f"{record['id']}-{n}") for n, m in enumerate(sent)]
-    return Fixture(name=record["id"], messages=messages, questions=record["questions"])
+def _no_questions(path: Path, problem: str) -> SessionFileError:
+    return SessionFileError(
+        f"{path} is no file of exact questions ({problem}); it is a JSON list of sessions with id, "
+        "messages and questions"
+    )
+
+
+def _fixture(record: _Record) -> Fixture:
+    sent = [*record.messages, *record.shared_tail]
+    messages = [_message(m, f"{record.id}-{n}") for n, m in enumerate(sent)]
+    questions = [question.model_dump() for question in record.questions]
+    return Fixture(name=record.id, messages=messages, questions=questions)
 
 
 def _message(record: dict[str, Any], message_id: str) -> BaseMessage:

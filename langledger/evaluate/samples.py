@@ -26,7 +26,8 @@ def sessions_of(
     """Yield each session with its name; without paths, the one that ships.
 
     A folder is searched through; what in it is no session is passed over in silence where its
-    name does not look like one, else told. A file that was named and cannot be read is told.
+    name does not look like one, else told. A file that was named among others and cannot be read
+    is told.
 
     Args:
         paths: Files and folders.
@@ -34,7 +35,7 @@ def sessions_of(
         tell: Takes a line about what was left out.
 
     Raises:
-        SessionFileError: None of the paths holds a session.
+        SessionFileError: The one file is no session, or none of the paths holds one.
     """
     if not paths:
         yield "demo", shipped_session(ledger)
@@ -43,6 +44,8 @@ def sessions_of(
         try:
             session = _worked(load_session(file), file)
         except SessionFileError as error:
+            if [file] == list(paths):
+                raise
             tell(f"left out: {error}")
             continue
         given += 1

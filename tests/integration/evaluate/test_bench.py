@@ -169,3 +169,13 @@ def test_bad_calls_are_told(bench, session: Path, tmp_path: Path) -> None:
     assert "one of the two" in str(error("exact", session, *both))
     assert isinstance(error("exact", session), SessionFileError)
     assert isinstance(error("exact", tmp_path / "none.json"), SessionFileError)
+    half = tmp_path / "half.json"
+    message = {"role": "user", "content": "a"}
+    half.write_text(
+        json.dumps([{"id": "x", "messages": [message], "questions": [{"question": "What?"}]}])
+    )
+    assert "0.questions.0.id: Field required" in str(error("exact", half))
+    silent = tmp_path / "silent.jsonl"
+    silent.write_text(json.dumps(message) + "\n", encoding="utf-8")
+    assert "no model says anything in it" in str(error("continuity", silent))
+    assert "there is no session in" in str(error("continuity", silent, tmp_path / "none.jsonl"))
