@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from langledger.arguments import check_text, check_whole
+
 if TYPE_CHECKING:  # for those who use them: LangChain's classic package takes long to import
     from langgraph.store.base import IndexConfig, TTLConfig
 
@@ -65,11 +67,11 @@ class MemoryParts:
         from langledger.memory.retriever import LedgerRetriever  # noqa: PLC0415
         from langledger.recall.filters import condition  # noqa: PLC0415
 
-        condition(self.tenant, filter)  # a wrong one is said now, not at the first question
+        condition(self.tenant, filter)  # what is wrong is said now, not at the first question
         return LedgerRetriever(
             ledger=self,
-            thread_id=thread_id,
-            k=k,
+            thread_id=None if thread_id is None else check_text("thread_id", thread_id),
+            k=check_whole("k", k, least=1),
             filter=None if filter is None else dict(filter),
             only_if_sure=only_if_sure,
         )

@@ -112,11 +112,10 @@ WHERE u.tenant = %(tenant)s AND u.item_id = ANY(%(item_ids)s::uuid[])
 -- RETURNING: Citus would use COPY, which row-level security does not allow.
 INSERT INTO {schema}.store_unit (tenant, item_id, part, size, terms, counts, model, embedding)
 SELECT %(tenant)s, p.item_id, p.part, p.size, string_to_array(p.terms, ' '),
-       string_to_array(p.counts, ' ')::integer[],
-       CASE WHEN p.vector IS NOT NULL THEN %(model)s END, p.vector
+       string_to_array(p.counts, ' ')::integer[], p.model, {schema}.recall_vector_of(p.vector)
 FROM unnest(%(item_ids)s::uuid[], %(parts)s::integer[], %(sizes)s::integer[], %(terms)s::text[],
-            %(counts)s::text[], %(vectors)s::halfvec[])
-     AS p (item_id, part, size, terms, counts, vector)
+            %(counts)s::text[], %(models)s::text[], %(vectors)s::text[])
+     AS p (item_id, part, size, terms, counts, model, vector)
 WHERE %(as_of)s::timestamptz IS NULL
    OR EXISTS (SELECT FROM {schema}.store_item i
               WHERE i.tenant = %(tenant)s AND i.item_id = p.item_id AND i.updated_at = %(as_of)s)
@@ -137,12 +136,13 @@ FOR UPDATE
 -- Items below a prefix by what they say: BM25 of the question's terms among what was asked for, and
 -- the similarity of vectors where the store embeds. Every item that has one of both is ranked, so that
 -- pages never lose one. Words raise the similarity towards the best there can be: a piece
--- that has every term of the question has at least nine tenths of the way there.
+-- that has every term of the question has at least nine tenths of the way there. Where nothing was
+-- found, a row without an item still says how many pieces have vectors of others.
 WITH scope AS (
     SELECT u.item_id, u.part, u.size, u.model,
            CASE WHEN u.terms && %(terms)s::text[] THEN u.terms END AS terms,
            CASE WHEN u.terms && %(terms)s::text[] THEN u.counts END AS counts,
-           CASE WHEN u.model = %(model)s THEN {similarity} END AS similarity
+           CASE WHEN u.model = %(model)s::text THEN {similarity} END AS similarity
     FROM {{schema}}.store_item i
     JOIN {{schema}}.store_unit u ON u.tenant = i.tenant AND u.item_id = i.item_id
     WHERE i.tenant = %(tenant)s
@@ -151,7 +151,7 @@ WITH scope AS (
       AND {condition}
 ), stats AS (
     SELECT count(*) AS units, greatest(avg(size), 1) AS size, max(similarity) AS closest,
-           count(*) FILTER (WHERE model <> %(model)s) AS strangers
+           count(*) FILTER (WHERE model <> %(model)s::text) AS strangers
     FROM scope
 ), matched AS (
     SELECT s.item_id, s.part, s.size, t.term, t.n
@@ -192,8 +192,8 @@ WITH scope AS (
     WHERE i.tenant = %(tenant)s AND i.namespace = f.namespace AND i.key = f.key
       AND %(refresh)s AND i.ttl IS NOT NULL
 )
-SELECT f.*, (SELECT strangers FROM stats) AS strangers
-FROM found f
+SELECT f.*, t.strangers
+FROM stats t LEFT JOIN found f ON true
 ORDER BY f.score DESC, f.namespace, f.key
 
 -- name: facts_of_thread

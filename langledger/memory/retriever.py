@@ -40,7 +40,7 @@ class LedgerRetriever(BaseRetriever):
 
     ledger: Any = Field(exclude=True, repr=False)
     thread_id: str | None = None
-    k: int = Field(default=5, ge=0)
+    k: int = Field(default=5, ge=1)
     filter: dict[str, Any] | None = None
     only_if_sure: bool = False
 
@@ -72,7 +72,7 @@ class LedgerRetriever(BaseRetriever):
         spaces = None if self.thread_id is None else [thread_key(host.tenant, self.thread_id)]
         request = SearchRequest(
             query=query,
-            k=check_whole("k", self.k if k is None else k),
+            k=check_whole("k", self.k if k is None else k, least=1),
             spaces=spaces,
             filter=self.filter if wanted is None else wanted,
         )

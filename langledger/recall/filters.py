@@ -12,7 +12,7 @@
 ``entry_id``, ``created_at``  compared: ``{"$gte": 10, "$lt": 20}``, ``[25, 29]``; the time is
                           when it was said, as an import knows it, else when it was recorded
 ``metadata.<key>``        what the caller gave when recording; compared as what it is, so that
-                          10 is more than 9
+                          10 is more than 9; of a list, whole or any of its members
 ======================== ===========================================================
 
 A value asks for equality, a list for any of its members, a dict for comparisons with ``$eq``,
@@ -48,6 +48,13 @@ _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
 _COMPARES = (
     "filter 'metadata.{path}' compares values in the database, where they are encrypted: "
     "filter by role, tag, task, user, path, symbol, topic or time"
+)
+# What the caller gave under a key, and the members where that is a list.
+_GIVEN = SQL("(SELECT {0} UNION ALL SELECT jsonb_path_query({0}, '$[*]')) AS g (item)")
+_ANY_OF = SQL("EXISTS (SELECT FROM {given} WHERE g.item = ANY({wanted}::jsonb[]))")
+_HOLDS = SQL(
+    "EXISTS (SELECT FROM {given} WHERE jsonb_typeof(g.item) = jsonb_typeof({wanted}::jsonb) "
+    "AND g.item {order} {wanted}::jsonb)"
 )
 _ROLES = {"user": "human", "assistant": "ai"}
 
@@ -133,6 +140,7 @@ def _compared(name: str, value: Any, key: str) -> tuple[Composable, dict[str, An
 def _given(path: str, value: Any, key: str) -> tuple[Composable, dict[str, Any]]:
     """Compare JSON values: numbers as numbers, and never with a text."""
     item = SQL("(u.metadata -> 'given' -> {})").format(check_text("a filter's key", path))
+    given = _GIVEN.format(item)
     parts: list[Composable] = []
     params: dict[str, Any] = {}
     for operator, bound in _operations(path, _listed(value), more=("$in",)).items():
@@ -140,15 +148,14 @@ def _given(path: str, value: Any, key: str) -> tuple[Composable, dict[str, Any]]
         if operator == "$in":
             values = [_json(path, member) for member in _members(f"metadata.{path}", bound)]
             params[name] = InClear(values, _COMPARES.format(path=path))
-            parts.append(SQL("{} = ANY({}::jsonb[])").format(item, _param(name)))
+            parts.append(_ANY_OF.format(given=given, wanted=_param(name)))
             continue
         params[name] = InClear(_json(path, bound), _COMPARES.format(path=path))
-        symbol = SQL(cast("Any", _OPERATORS[operator]))
-        parts.append(
-            SQL("(jsonb_typeof({0}) = jsonb_typeof({2}::jsonb) AND {0} {1} {2}::jsonb)").format(
-                item, symbol, _param(name)
-            )
-        )
+        order = SQL(cast("Any", _OPERATORS[operator]))
+        parts.append(_HOLDS.format(given=given, wanted=_param(name), order=order))
+        if operator == "$ne":  # of a list no member may be that
+            same = _HOLDS.format(given=given, wanted=_param(name), order=SQL("="))
+            parts.append(SQL("NOT {}").format(same))
     return SQL(" AND ").join(parts), params
 
 

@@ -230,6 +230,24 @@ def test_numbers_are_compared_as_numbers(ledger: Ledger) -> None:
     assert texts(ledger, "score", filter={"metadata.score": [9, 2, "x"]}, k=9) != []
 
 
+def test_a_list_is_compared_whole_and_by_its_members(ledger: Ledger) -> None:
+    for number, labels in enumerate([["a", "b"], ["b", 7], "a", [], None]):
+        say(ledger, f"labelled {number}", metadata={"labels": labels})
+    say(ledger, "labelled 5")
+
+    def found(wanted: object) -> str:
+        hits = texts(ledger, "labelled", k=50, filter={"metadata.labels": wanted})
+        return "".join(sorted(hit[-1] for hit in hits))
+
+    assert found("a") == found(["a"]) == "02"
+    assert found(["a", "b"]) == found({"$in": ["a", "b"]}) == "012"
+    assert found({"$eq": ["a", "b"]}) == "0"
+    assert found({"$gte": 5}) == "1"
+    assert found({"$ne": "a"}) == "1"
+    assert found({"$eq": None}) == "4"
+    assert found({"$eq": []}) == "3"
+
+
 def test_filters(ledger: Ledger) -> None:
     call = {"id": "c", "name": "bash", "args": {"command": "cat src/app/login.py"}}
     ledger.append(

@@ -29,7 +29,7 @@ from langledger.memory.store import LedgerStore
 LABELS = st.sampled_from(["a", "b", "bc", "b_", "%", "john-doe", "john_doe", "\u4e2d", "a b"])
 NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
 PREFIXES = st.lists(LABELS, max_size=2).map(tuple)
-KEYS = st.sampled_from(["1", "k", "k.1", "%", "\u6587"])
+KEYS = st.sampled_from(["", "1", "k", "k.1", "%", "\u6587"])
 TEXT = st.sampled_from(
     ["", "red", "2024-01-02", "10", "NUL \x00", "half \ud800", "\ufdd0", "'; --"]
 )
