@@ -6,6 +6,7 @@
 #   make format   lay the code out
 #   make docs     run every example of the documentation
 #   make site     the documentation as a site, in build/site
+#   make audit    whether anything installed has a known vulnerability; takes a network, or says so
 #   make bench    the figures of docs/benchmarks.md, in build/bench; SHARED=folder with sessions and
 #                 data sets, REPOSITORIES=folder, MODEL=provider:model, ONLY="names", QUICK=1
 #
@@ -24,7 +25,7 @@ INSTALLED_DEV := $(VENV)/.langledger-installed-dev
 # An environment that another tool made may have no pip.
 WITH_PIP := @$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip
 
-.PHONY: demo test lint format docs site bench clean
+.PHONY: demo test lint format docs site audit bench clean
 .DELETE_ON_ERROR:
 
 demo: $(INSTALLED)
@@ -49,6 +50,10 @@ docs: $(INSTALLED_DEV)
 site: $(INSTALLED_DEV)
 	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/mkdocs build --strict
+
+audit: $(INSTALLED_DEV)
+	$(BIN)/python -m pip install --quiet --group audit
+	.ci/audit $(BIN)
 
 bench: $(INSTALLED_DEV)
 	$(BIN)/python -m pip install --quiet --group bench
