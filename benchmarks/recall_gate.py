@@ -1,6 +1,6 @@
 """How well the gate tells what is worth injecting: recall kept against false injections.
 
-    python benchmarks/recall_gate.py ../shared --data-dir NEW_FOLDER [--local]
+    python benchmarks/recall_gate.py ../shared --data-dir FOLDER [--embeddings local]
 
 Kept is a question of a set whose answer stands in the top 5. False are questions of the other sets
 asked in the wrong thread (off the topic), and small talk. Printed are the shares at the threshold,
@@ -17,15 +17,11 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from recall_cases import Asked, Case
-from recall_peers import Kept, record
-from recall_quality import SETS
+from recall_quality import Asked, Case, exact, kdconv, lines, longmemeval
 
 from langledger import Ledger
-from langledger.recall import Embedder, resolve
 from langledger.recall.gate import THRESHOLD
 
-_SETS = ("exact", "sessions", "kdconv", "lines")
 SIGNALS = ("coverage", "evidence", "identifier", "agreement", "nearness")
 TALK = (
     "hi", "thanks", "hello there", "ok", "PHRASE_THAT_DOES_NOT_APPEAR_QQQQ", "how are you today?",
@@ -47,15 +43,14 @@ class Verdict:
 def verdicts(ledger: Ledger, cases: list[tuple[str, Case]]) -> Iterator[Verdict]:
     rng = random.Random(1)
     for name, case in cases:
-        ids = record(ledger, case)
-        ledger.flush()
+        ids = ledger.append(case.messages, thread_id=case.name, from_start=True).entry_ids
         place = {entry: index for index, entry in reversed(list(enumerate(ids)))}
         foreign = [one for other, c in cases if other != name for one in _some(c.asked, 3, rng)]
         for kind, asked in (("kept", case.asked), ("false", foreign)):
             for one in _some(asked, 25, rng):
                 found = ledger.search(one.question, thread_id=case.name)
                 hits = [(place[hit.entry_id], hit.text) for hit in found.hits]
-                if kind == "false" or one.measure(hits)[one.enough]:
+                if kind == "false" or one.answers(hits, 5):
                     yield _verdict(name, kind, found.gate)
         for text in TALK:
             yield _verdict(name, "talk", ledger.search(text, thread_id=case.name).gate)
@@ -109,29 +104,18 @@ def report(label: str, found: list[Verdict], theta: np.ndarray | None = None) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("shared", type=Path)
     parser.add_argument("--data-dir", type=Path, required=True)
-    parser.add_argument("--sets", nargs="+", default=list(_SETS), choices=list(SETS))
-    parser.add_argument("--most", type=int, default=10, help="cases of a set")
-    parser.add_argument("--local", action="store_true", help="with the local model")
-    parser.add_argument("--vectors", type=Path, help="file to keep vectors in between runs")
+    parser.add_argument("--embeddings", default="off")
     given = parser.parse_args()
-    cases = [
-        (name, case)
-        for name in given.sets
-        for case in islice(SETS[name][0](given.shared), given.most)
-    ]
-    embedder = resolve("local") if given.local else None
-    if given.local and given.vectors:
-        embedder = Embedder(Kept(given.vectors))
+    sets = {"exact": exact, "longmemeval": longmemeval, "kdconv": kdconv, "lines": lines}
+    cases = [(name, c) for name, make in sets.items() for c in islice(make(given.shared), 10)]
     with Ledger.from_conn_string(
-        data_dir=given.data_dir, schema="gate", embeddings=embedder or "off"
+        data_dir=given.data_dir, schema=f"gate_{given.embeddings}", embeddings=given.embeddings
     ) as ledger:
         found = list(verdicts(ledger, cases))
-    for name in given.sets:
+    for name in sets:
         report(name, [one for one in found if one.name == name])
     report("all", found)
     by = shares(found)
@@ -141,7 +125,7 @@ def main() -> None:
             + "  ".join(f"{k} {(v >= cut).mean():.3f}" for k, v in by.items())
         )
     print("fitted:", dict(zip((*SIGNALS, "bias"), fitted(found).round(2).tolist(), strict=True)))
-    for name in given.sets:
+    for name in sets:
         rest = [one for one in found if one.name != name]
         report(f"held out {name}", [one for one in found if one.name == name], fitted(rest))
 
