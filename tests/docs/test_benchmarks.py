@@ -24,7 +24,14 @@ def test_every_benchmark_is_run(benches: list[Any]) -> None:
 
 
 def test_every_command_is_complete_with_what_it_names(benches: list[Any]) -> None:
-    given = {"shared": "S", "repositories": "R", "model": "M", "out": "O", "data": "D"}
+    given = {
+        "shared": "S",
+        "repositories": "R",
+        "model": "M",
+        "small": "L",
+        "out": "O",
+        "data": "D",
+    }
     assert len({bench.name for bench in benches}) == len(benches)
     for bench in benches:
         for quick in (False, True):
