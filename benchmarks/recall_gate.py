@@ -1,6 +1,6 @@
 """How well the gate tells what is worth injecting: recall kept against false injections.
 
-    python benchmarks/recall_gate.py ../shared --data-dir FOLDER [--embeddings local]
+    python benchmarks/recall_gate.py ../shared --data-dir NEW_FOLDER [--local]
 
 Kept is a question of a set whose answer stands in the top 5. False are questions of the other sets
 asked in the wrong thread (off the topic), and small talk. Printed are the shares at the threshold,
@@ -17,11 +17,15 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from recall_quality import Asked, Case, exact, kdconv, lines, longmemeval
+from recall_cases import Asked, Case
+from recall_peers import Kept, record
+from recall_quality import SETS
 
 from langledger import Ledger
+from langledger.recall import Embedder, Gate, resolve
 from langledger.recall.gate import THRESHOLD
 
+_SETS = ("exact", "sessions", "kdconv", "lines")
 SIGNALS = ("coverage", "evidence", "identifier", "agreement", "nearness")
 TALK = (
     "hi", "thanks", "hello there", "ok", "PHRASE_THAT_DOES_NOT_APPEAR_QQQQ", "how are you today?",
@@ -43,14 +47,15 @@ class Verdict:
 def verdicts(ledger: Ledger, cases: list[tuple[str, Case]]) -> Iterator[Verdict]:
     rng = random.Random(1)
     for name, case in cases:
-        ids = ledger.append(case.messages, thread_id=case.name, from_start=True).entry_ids
+        ids = record(ledger, case)
+        ledger.flush()
         place = {entry: index for index, entry in reversed(list(enumerate(ids)))}
         foreign = [one for other, c in cases if other != name for one in _some(c.asked, 3, rng)]
         for kind, asked in (("kept", case.asked), ("false", foreign)):
             for one in _some(asked, 25, rng):
                 found = ledger.search(one.question, thread_id=case.name)
                 hits = [(place[hit.entry_id], hit.text) for hit in found.hits]
-                if kind == "false" or one.answers(hits, 5):
+                if kind == "false" or one.measure(hits)[one.enough]:
                     yield _verdict(name, kind, found.gate)
         for text in TALK:
             yield _verdict(name, "talk", ledger.search(text, thread_id=case.name).gate)
@@ -60,7 +65,7 @@ def _some(asked: list[Asked], n: int, rng: random.Random) -> list[Asked]:
     return rng.sample(asked, min(n, len(asked)))
 
 
-def _verdict(name: str, kind: str, gate: object) -> Verdict:
+def _verdict(name: str, kind: str, gate: Gate) -> Verdict:
     signals = [gate.signals.get(signal, 0.0) for signal in SIGNALS]
     return Verdict(name, kind, gate.confidence, signals)
 
@@ -104,18 +109,29 @@ def report(label: str, found: list[Verdict], theta: np.ndarray | None = None) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("shared", type=Path)
     parser.add_argument("--data-dir", type=Path, required=True)
-    parser.add_argument("--embeddings", default="off")
+    parser.add_argument("--sets", nargs="+", default=list(_SETS), choices=list(SETS))
+    parser.add_argument("--most", type=int, default=10, help="cases of a set")
+    parser.add_argument("--local", action="store_true", help="with the local model")
+    parser.add_argument("--vectors", type=Path, help="file to keep vectors in between runs")
     given = parser.parse_args()
-    sets = {"exact": exact, "longmemeval": longmemeval, "kdconv": kdconv, "lines": lines}
-    cases = [(name, c) for name, make in sets.items() for c in islice(make(given.shared), 10)]
+    cases = [
+        (name, case)
+        for name in given.sets
+        for case in islice(SETS[name][0](given.shared), given.most)
+    ]
+    embedder = resolve("local") if given.local else None
+    if given.local and given.vectors:
+        embedder = Embedder(Kept(given.vectors))
     with Ledger.from_conn_string(
-        data_dir=given.data_dir, schema=f"gate_{given.embeddings}", embeddings=given.embeddings
+        data_dir=given.data_dir, schema="gate", embeddings=embedder or "off"
     ) as ledger:
         found = list(verdicts(ledger, cases))
-    for name in sets:
+    for name in given.sets:
         report(name, [one for one in found if one.name == name])
     report("all", found)
     by = shares(found)
@@ -125,7 +141,7 @@ def main() -> None:
             + "  ".join(f"{k} {(v >= cut).mean():.3f}" for k, v in by.items())
         )
     print("fitted:", dict(zip((*SIGNALS, "bias"), fitted(found).round(2).tolist(), strict=True)))
-    for name in sets:
+    for name in given.sets:
         rest = [one for one in found if one.name != name]
         report(f"held out {name}", [one for one in found if one.name == name], fitted(rest))
 

@@ -195,18 +195,20 @@ BENCHES = [
     script(
         "recall_quality",
         "{shared} --data-dir {data}",
-        "{shared} --data-dir {data} --sets exact --cases 1",
+        "{shared} --data-dir {data} --sets exact --cases exact=1",
     ),
-    *(
-        script(
-            f"recall_turns-{part}",
-            f"{{shared}} --data-dir {{data}} --part {part}",
-            f"{{shared}} --data-dir {{data}} --part {part} --sets dialogues",
-            of="recall_turns",
-        )
-        for part in ("tune", "held")
+    script(
+        "recall_quality-local",
+        "{shared} --data-dir {data} --local --store "
+        "--cases exact=1 lines=1 longmemeval=1 sessions=1",
+        "{shared} --data-dir {data} --local --store --sets dialogues --cases dialogues=1",
+        of="recall_quality",
     ),
-    script("recall_gate", "{shared} --data-dir {data}"),
+    script(
+        "recall_gate",
+        "{shared} --data-dir {data}",
+        "{shared} --data-dir {data} --sets exact kdconv --most 1",
+    ),
     script("recall_tenants", "--data-dir {data}"),
     script(
         "recall_scale",
