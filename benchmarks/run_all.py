@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -35,6 +36,10 @@ HERE = Path(__file__).resolve().parent
 SEEDS = {"constraint": [1, 2, 3, 4, 5], "decoys": [1, 2, 3, 4, 5], "fault_injection": 1, "fuzz": 1}
 SMALL_MODEL = "openai:smollm2-135m"
 SMALLEST = "{shared}/transcripts/swe-agent/marshmallow-1867-default.jsonl"
+SIX = (
+    "astropy/astropy", "pydata/xarray", "sphinx-doc/sphinx", "sympy/sympy", "pytest-dev/pytest",
+    "pylint-dev/pylint",
+)  # fmt: skip
 # Of seven formats, those that fill a window of 128,000 tokens among them.
 CALIBRATED = [
     f"{{shared}}/transcripts/{name}.jsonl"
@@ -55,12 +60,14 @@ CALIBRATED = [
 @dataclass(frozen=True, kw_only=True)
 class Bench:
     """One command; ``{shared}``, ``{repositories}``, ``{model}``, ``{small}`` (the small model's
-    name), ``{out}`` and ``{data}`` (a folder that is thrown away) in it are replaced."""
+    name), ``{out}``, ``{data}`` (a folder that is thrown away) and ``{trees}`` (such a one with the
+    newest files of ``trees``; for --quick with those of this folder) in it are replaced."""
 
     name: str
     script: str = ""  # of this folder; none: ``langledger bench``
     full: list[str] = field(default_factory=list)
     quick: list[str] = field(default_factory=list)  # in place of ``full``
+    trees: tuple[str, ...] = ()
 
     def command(self, given: dict[str, str], *, quick: bool) -> list[str]:
         head = [str(HERE / f"{self.script}.py")] if self.script else ["-m", "langledger.cli"]
@@ -73,6 +80,8 @@ class Bench:
     def missing(self, given: dict[str, str], *, quick: bool) -> list[str]:
         """Name what this takes and is not given."""
         text = " ".join(self.words(quick=quick))
+        if self.trees and not quick:
+            text += " {repositories}"
         return [f"give --{name}" if name != "small" else "install the small model: make test"
                 for name in ("shared", "repositories", "model", "small")
                 if f"{{{name}}}" in text and name not in given]  # fmt: skip
@@ -89,13 +98,21 @@ def cli(name: str, words: str, quick: str, *more: str) -> Bench:
     return Bench(name=name, full=[*words.split(), *more, *out], quick=[*quick.split(), *out])
 
 
-def script(name: str, words: str = "", quick: str | None = None, *, of: str = "") -> Bench:
+def script(
+    name: str,
+    words: str = "",
+    quick: str | None = None,
+    *,
+    of: str = "",
+    trees: tuple[str, ...] = (),
+) -> Bench:
     full = words.split()
     return Bench(
         name=name,
         script=of or name,
         full=full,
         quick=full if quick is None else quick.split(),
+        trees=trees,
     )
 
 
@@ -175,8 +192,14 @@ BENCHES = [
     script("faults"),
     script(
         "prefix",
-        "--transcripts {shared}/transcripts --most 270",
+        "--transcripts {shared}/transcripts --most 270 --peers deepagents",
         "--transcripts {shared}/transcripts --only marshmallow-1867 --window 4000",
+    ),
+    script(
+        "prefix-shorter",
+        "--transcripts {shared}/transcripts --most 120 --peers langchain deepagents",
+        "--transcripts {shared}/transcripts --only marshmallow-1867-default --window 4000 --peers",
+        of="prefix",
     ),
     script(
         "prefix-longer",
@@ -191,6 +214,12 @@ BENCHES = [
     script("state_said", "{shared}/transcripts --growth", "{shared}/transcripts --sample 1"),
     script("state_choices"),
     script("task_switches", "{shared}/transcripts"),
+    script(
+        "state_model",
+        "{shared}/transcripts --model {small} --sessions 2 --batches 2",
+        "{shared}/transcripts --model {small} --sessions 1 --batches 1 --characters 200 "
+        "--seconds 30",
+    ),
     # Recall and the store.
     script(
         "recall_quality",
@@ -255,11 +284,15 @@ BENCHES = [
     script("encryption", "{shared}/transcripts/codex/parking-lot.jsonl", SMALLEST),
     script("ui_page", "", "--entries 100 --runs 1"),
     # Repositories.
-    script("repository_index", "{repositories}", f"{HERE} --saves 1"),
+    script("repository_index", "{trees}", "{trees} --saves 1", trees=SIX[:1]),
+    script(
+        "repository_index-six", "{trees}", "{trees} --saves 1", of="repository_index", trees=SIX
+    ),
     script(
         "repository_search",
-        "{repositories} --data-dir {data}",
-        f"{HERE} --data-dir {{data}} --files 60 --queries 3",
+        "{trees} --data-dir {data}",
+        "{trees} --data-dir {data} --files 60 --queries 3",
+        trees=SIX,
     ),
     script(
         "localisation",
@@ -353,7 +386,11 @@ def run(
         log.open("w") as err,
     ):
         Path(folder).chmod(0o711)  # run by root, the embedded server is another user
-        given = {**given, "out": str(options.out), "data": f"{folder}/data"}
+        if bench.trees:
+            lay_out(bench.trees, options, Path(folder) / "trees")
+        given = {
+            **given, "out": str(options.out), "data": f"{folder}/data", "trees": f"{folder}/trees",
+        }  # fmt: skip
         command = bench.command(given, quick=options.quick)
         if SMALL_MODEL in command:
             command = ["env", *(f"{name}={value}" for name, value in address.items()), *command]
@@ -363,6 +400,18 @@ def run(
         f"{bench.name:24} {'ok' if code == 0 else f'ended with {code}'} {seconds:.0f} s", flush=True
     )
     return code == 0
+
+
+def lay_out(trees: tuple[str, ...], options: argparse.Namespace, folder: Path) -> None:
+    """Write the files of repositories into a folder, in which a benchmark may change them."""
+    from localisation import export, git_directory
+
+    if options.quick:
+        shutil.copytree(HERE, folder)
+        return
+    for name in trees:
+        if (git := git_directory(options.repositories, name)) is not None:
+            export(git, "HEAD", folder / name.replace("/", "+"))
 
 
 def commit() -> str:

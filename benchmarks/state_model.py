@@ -1,11 +1,12 @@
 """What a small model adds to the patterns, and what it gets wrong.
 
-    python benchmarks/state_model.py --base-url http://127.0.0.1:PORT/v1 [--model NAME]
-        [--sessions N] [--batches N] [TRANSCRIPTS]
+    python benchmarks/state_model.py [--model openai:smollm2-135m] [--sessions N] [--batches N]
+        [--seconds N] [TRANSCRIPTS]
 
 Reads the spoken part of recorded sessions in batches as the background extractor does, asks the
 model through the same code, and prints what was taken in, what was refused and why.
-`python -m tests.support.small_model_server PORT` starts a small local model.
+`python -m tests.support.small_model_server PORT` starts a small local model, which is found by
+OPENAI_BASE_URL=http://127.0.0.1:PORT/v1 and OPENAI_API_KEY=none.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from langchain_openai import ChatOpenAI
-from pydantic import SecretStr
+from langchain.chat_models import init_chat_model
 
 from langledger.operations import run
 from langledger.replay.session import load_session
@@ -45,20 +45,14 @@ def batches(messages: list[tuple[int, Any]], characters: int) -> Iterator[Spoken
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("transcripts", type=Path, nargs="?", default=Path("../shared/transcripts"))
-    parser.add_argument("--base-url", required=True)
-    parser.add_argument("--model", default="smollm2-135m")
+    parser.add_argument("--model", default="openai:smollm2-135m")
     parser.add_argument("--sessions", type=int, default=8)
     parser.add_argument("--batches", type=int, default=4)
     parser.add_argument("--characters", type=int, default=3000)
+    parser.add_argument("--seconds", type=int, default=300, help="the most for an answer")
     options = parser.parse_args()
-    model = ChatOpenAI(
-        model=options.model,
-        base_url=options.base_url,
-        api_key=SecretStr("none"),
-        temperature=0,
-        max_completion_tokens=400,
-        max_retries=0,
-        timeout=300,
+    model = init_chat_model(
+        options.model, temperature=0, max_tokens=400, max_retries=0, timeout=options.seconds
     )
     extractor = Extractor(model=model)
     totals: Counter[str] = Counter()
