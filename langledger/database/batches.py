@@ -15,6 +15,8 @@ from psycopg import AsyncConnection, AsyncCursor, Connection, Cursor
 from psycopg.pq import PipelineStatus
 from psycopg.sql import Composed
 
+from langledger.database.connection import check_quoting
+
 if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
     from langledger.operations import Row
 
@@ -24,7 +26,12 @@ Statements: TypeAlias = list[tuple[bytes | Composed, Any]]
 
 
 def run_batch(connection: Connection[Row], statements: Statements) -> list[list[Row]]:
-    """Run statements in one transaction and one round trip; return each one's rows."""
+    """Run statements in one transaction and one round trip; return each one's rows.
+
+    Raises:
+        ConfigurationError: The session would damage what is stored; nothing was sent.
+    """
+    check_quoting(connection)
     if len(statements) == 1:
         return [_rows(connection.execute(*statements[0], binary=True))]
     with _out_of_the_pipeline(connection), connection.pipeline():
@@ -54,6 +61,7 @@ def _rows(cursor: Cursor[Row]) -> list[Row]:
 
 async def arun_batch(connection: AsyncConnection[Row], statements: Statements) -> list[list[Row]]:
     """Await :func:`run_batch`."""
+    check_quoting(connection)
     if len(statements) == 1:
         return [await _arows(await connection.execute(*statements[0], binary=True))]
     with _out_of_the_pipeline(connection):

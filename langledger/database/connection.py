@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +13,7 @@ from psycopg.adapt import AdaptersMap
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import PGconn, Ping
 from psycopg.rows import dict_row
+from psycopg.sql import SQL, Identifier
 
 from langledger.arguments import check_text
 from langledger.database.failures import translated
@@ -23,8 +23,10 @@ if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
     from langledger.operations import Row
 
 __all__ = [
+    "NEEDED",
     "Probe",
     "address",
+    "check_quoting",
     "connect",
     "conninfo",
     "is_alive",
@@ -40,6 +42,19 @@ SELECT row_security_active(c.oid) AS secured
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %(schema)s AND c.relname = 'thread'
 """
+
+# Settings of a role or a database under which values are stored otherwise than they were sent, or
+# nothing is found; all of them are on by default.
+NEEDED = {
+    "standard_conforming_strings": "bytes would be stored as other bytes",
+    "array_nulls": "what is not there would be stored as the text NULL",
+    "row_security": "statements would fail where row-level security holds for the role",
+}
+_EXTENSION = """
+SELECT n.nspname AS schema
+FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'
+"""
+_SETTINGS = "SELECT name, setting FROM pg_settings WHERE name = ANY(%(names)s) ORDER BY name"
 
 AnyConnection: TypeAlias = "psycopg.Connection[Row] | psycopg.AsyncConnection[Row]"
 
@@ -92,7 +107,8 @@ def conninfo(dsn: str) -> str:
     Raises:
         ConfigurationError: When it is empty, or libpq cannot read it.
     """
-    return make_conninfo("", **{**_DEFAULTS, **parsed(dsn)})
+    # Whatever the role, the database or PGCLIENTENCODING say: other encodings lack characters.
+    return make_conninfo("", **{**_DEFAULTS, **parsed(dsn), "client_encoding": "UTF8"})
 
 
 def address(dsn: str) -> str:
@@ -161,13 +177,39 @@ def probe(dsn: str, schema: str) -> Probe:
 
     Raises:
         DatabaseUnavailableError: As :func:`connect`; so a wrong DSN is found at once.
+        ConfigurationError: A setting would damage what is stored.
     """
     with connect(dsn) as connection, translated():
+        for row in connection.execute(_SETTINGS, {"names": list(NEEDED)}):
+            _check_setting(row["name"], row["setting"])
         # Without the extension there is nothing to register; setup() creates it, and asks again.
-        with suppress(psycopg.ProgrammingError):
-            register_vector(connection)
+        place = connection.execute(_EXTENSION).fetchone()
+        if place is not None:
+            with connection.transaction():  # its types are looked for on the path alone
+                connection.execute(
+                    SQL("SET LOCAL search_path TO {}").format(Identifier(place["schema"]))
+                )
+                register_vector(connection)
         row = connection.execute(_IS_SECURED, {"schema": schema}).fetchone()
         return Probe(AdaptersMap(connection.adapters), None if row is None else row["secured"])
+
+
+def check_quoting(connection: AnyConnection) -> None:
+    """Refuse a session in which a backslash is no longer one; costs no round trip.
+
+    Raises:
+        ConfigurationError: It is such a one; nothing was sent.
+    """
+    name = "standard_conforming_strings"
+    _check_setting(name, connection.info.parameter_status(name) or "on")
+
+
+def _check_setting(name: str, value: str) -> None:
+    if value != "on":
+        raise ConfigurationError(
+            f"{name} is {value} in sessions of this role, and {NEEDED[name]}: take it back with "
+            f"ALTER ROLE ... RESET {name}, or ALTER DATABASE, wherever it was set"
+        )
 
 
 def is_alive(connection: AnyConnection, deadline: float) -> bool:

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, LiteralString, TypeAlias
 
 import psycopg
 
@@ -23,18 +24,21 @@ from langledger.database.doctor_checks import (
     judge_age,
     judge_clock,
     judge_indexes,
+    judge_objects,
     judge_pool,
+    judge_protection,
     judge_replica,
     judge_rights,
     judge_setting,
     judge_transport,
 )
 from langledger.database.failures import translated
-from langledger.database.migrate import Status, status
-from langledger.database.pool import Database
+from langledger.database.migrate import Status, load_migrations, status
 from langledger.database.queries import load_queries
 from langledger.errors import DatabaseError, MigrationError
-from langledger.operations import Operation, Query, Row, fetch_all, run
+
+if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
+    from langledger.operations import Row
 
 __all__ = ["Check", "Report", "Verdict", "diagnose", "pooling"]
 
@@ -46,6 +50,12 @@ _PACKAGES = ("langledger", "psycopg", "psycopg-pool", "pgvector", "langgraph", "
 _EXTENSIONS = ("vector", "pg_trgm")
 _SETTINGS = ("server_version", "max_connections", "shared_buffers", *SETTINGS)
 _LITTLE_DISK = 1_000_000_000  # bytes
+_SECONDS = 10.0  # that a server has to answer
+_MADE = re.compile(
+    r"^(CREATE|DROP) (?:OR REPLACE )?(?:(?:UNIQUE )?INDEX|TABLE|VIEW|FUNCTION) (?:IF EXISTS )?(\w+)"
+    r"|^CREATE TRIGGER (\w+) AFTER \w+ ON (\w+)",
+    re.MULTILINE,
+)
 _ITERATIVE_SCAN = (0, 8)  # pgvector; halfvec came with 0.7
 
 
@@ -90,9 +100,11 @@ def diagnose(
     """
     checks = [*_packages(), _server(dsn, data_dir), *_disk(data_dir)]
     try:
-        with Database(dsn, schema=schema, max_size=1, timeout=10.0) as database:
-            checks += run(_server_checks(schema, pool_size), database)
-        checks += [_schema(dsn, schema), _pooler(dsn), _transport(dsn)]
+        found = _schema(dsn, schema)
+        with connections.connect(dsn, seconds=_SECONDS) as connection:
+            checks += [*_server_checks(connection, schema, pool_size), found]
+            checks += _schema_checks(connection, schema) if found.verdict == "ok" else []
+        checks += [_pooler(dsn), _transport(dsn)]
     except DatabaseError as error:
         checks.append(Check(name="connection", value="failed", verdict="error", advice=str(error)))
     else:
@@ -151,29 +163,50 @@ def _disk(data_dir: Path | None) -> Iterable[Check]:
     )
 
 
-def _server_checks(schema: str, pool_size: int) -> Operation[list[Check]]:
-    settings, extensions, situation, health = yield from fetch_all(
-        Query(_queries["settings"], {"names": list(_SETTINGS)}),
-        Query(_queries["extensions"], {"names": list(_EXTENSIONS)}),
-        Query(_queries["situation"]),
-        Query(_queries["health"], {"schema": schema}),
-    )
+def _server_checks(connection: psycopg.Connection[Row], schema: str, pool_size: int) -> list[Check]:
+    settings = _rows(connection, "settings", names=list(_SETTINGS))
+    extensions = _rows(connection, "extensions", names=list(_EXTENSIONS))
+    (situation,) = _rows(connection, "situation")
+    (health,) = _rows(connection, "health", schema=schema)
     values = {row["name"]: str(row["value"]) for row in settings}
     found = {row["name"]: row for row in extensions}
     return [
         Check(name="postgresql", value=values["server_version"]),
         _vector(found.get("vector")),
         _trigrams(found.get("pg_trgm")),
-        *(judge_setting(name, values[name]) for name in SETTINGS),
+        *(judge_setting(name, values[name]) for name in SETTINGS if name in values),
         Check(name="shared_buffers", value=values["shared_buffers"]),
-        _connections(situation[0], int(values["max_connections"])),
-        judge_pool(pool_size, used=situation[0]["sessions"], most=int(values["max_connections"])),
-        judge_clock(float(health[0]["clock"]) - time.time()),
-        judge_age(health[0]["age"]),
-        judge_indexes(health[0]["half_built"]),
-        judge_rights(health[0]["forbidden"]),
-        Check(name="database", value=_describe(situation[0])),
+        _connections(situation, int(values["max_connections"])),
+        judge_pool(pool_size, free=situation["free"]),
+        judge_clock(float(health["clock"]) - time.time()),
+        judge_age(health["age"]),
+        judge_indexes(health["half_built"]),
+        judge_rights(health["forbidden"]),
+        Check(name="database", value=_describe(situation)),
     ]
+
+
+def _schema_checks(connection: psycopg.Connection[Row], schema: str) -> list[Check]:
+    """Look whether a schema that is up to date is still as the migrations left it."""
+    (found,) = _rows(connection, "protection", schema=schema)
+    there = {row["name"] for row in _rows(connection, "objects", schema=schema)}
+    exempt = {"superuser": found["superuser"], "bypasses": found["bypasses"]}
+    return [
+        judge_objects(sorted(_made() - there)),
+        judge_protection(found["exposed"], **exempt),
+    ]
+
+
+def _made() -> set[str]:
+    """Return the names of what the migrations make: relations, functions, and triggers by table."""
+    made: set[str] = set()
+    for migration in load_migrations():
+        for verb, name, trigger, table in _MADE.findall(migration.sql):
+            if verb == "DROP":
+                made.discard(name)
+            else:
+                made.add(name or f"{trigger} on {table}")
+    return made
 
 
 def _vector(row: Row | None) -> Check:
@@ -245,9 +278,13 @@ def _pooler(dsn: str) -> Check:
 def _replica(dsn: str, replica: str, lag: float) -> Check:
     try:
         with connections.connect(dsn) as primary, connections.connect(replica) as standby:
-            place = _row(primary, "place", {})
-            standing = _row(standby, "standing", {**place, "late": place["lsn"]})
-            names = {_row(server, "identity", {})["identity"] for server in (primary, standby)}
+            (place,) = _rows(primary, "place")
+            (standing,) = _rows(standby, "standing", **place, late=place["lsn"])
+            names = {
+                row["identity"]
+                for server in (primary, standby)
+                for row in _rows(server, "identity")
+            }
     except DatabaseError as error:
         return Check(name="replica", value="failed", verdict="warning", advice=str(error))
     return judge_replica(
@@ -258,9 +295,9 @@ def _replica(dsn: str, replica: str, lag: float) -> Check:
     )
 
 
-def _row(connection: psycopg.Connection[Row], name: str, params: Mapping[str, Any]) -> Row:
+def _rows(connection: psycopg.Connection[Row], name: LiteralString, **params: Any) -> list[Row]:
     with translated():
-        return connection.execute(_queries[name], params).fetchall()[0]
+        return connection.execute(_queries[name], params).fetchall()
 
 
 def _transport(dsn: str) -> Check:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from langledger.database.connection import NEEDED
+
 __all__ = [
     "SETTINGS",
     "Check",
@@ -13,7 +15,9 @@ __all__ = [
     "judge_age",
     "judge_clock",
     "judge_indexes",
+    "judge_objects",
     "judge_pool",
+    "judge_protection",
     "judge_replica",
     "judge_rights",
     "judge_setting",
@@ -32,6 +36,13 @@ SETTINGS: Mapping[str, tuple[str, Verdict, str]] = {
     "full_page_writes": ("on", "warning", "a power cut can tear pages: turn it on"),
     "synchronous_commit": ("on", "warning", "a crash can lose the last commits"),
     "transaction_read_only": ("off", "error", "point the DSN at the primary"),
+    **{name: ("on", "error", f"{why}: take it back for this role") for name, why in NEEDED.items()},
+    "session_replication_role": (
+        "origin",
+        "error",
+        "foreign keys and triggers do not take along what hangs on a deleted row: take it back",
+    ),
+    "gin_fuzzy_search_limit": ("0", "warning", "searches leave hits out: set it to 0"),
     "default_transaction_isolation": (
         "read committed",
         "warning",
@@ -39,6 +50,11 @@ SETTINGS: Mapping[str, tuple[str, Verdict, str]] = {
     ),
     "autovacuum": ("on", "warning", "tables grow without end and plans go stale: turn it on"),
     "statement_timeout": (
+        "0",
+        "warning",
+        "building an index or importing may take longer: set it to 0 for this role",
+    ),
+    "transaction_timeout": (
         "0",
         "warning",
         "building an index or importing may take longer: set it to 0 for this role",
@@ -76,16 +92,16 @@ def judge_setting(name: str, value: str) -> Check:
     return Check(name=name, value=value, verdict=verdict, advice=advice)
 
 
-def judge_pool(pool_size: int, *, used: int, most: int) -> Check:
-    """Tell whether the server has connections left for another process with a full pool."""
-    free = most - used
+def judge_pool(pool_size: int, *, free: int) -> Check:
+    """Tell whether there are connections left for another process with a full pool."""
     if pool_size <= free:
         return Check(name="pool_size", value=str(pool_size))
     return Check(
         name="pool_size",
         value=f"{pool_size}, and {max(free, 0)} connections are free",
         verdict="warning",
-        advice="lower LANGLEDGER_POOL_SIZE, raise max_connections, or put a pooler in front",
+        advice="lower LANGLEDGER_POOL_SIZE, raise max_connections and the CONNECTION LIMIT of role "
+        "and database, or put a pooler in front",
     )
 
 
@@ -157,13 +173,56 @@ def judge_rights(missing: Sequence[str]) -> Check:
     """Tell whether the role may use the tables."""
     if not missing:
         return Check(name="rights", value="as needed")
-    shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
     return Check(
         name="rights",
-        value=f"none on {shown}",
+        value=f"missing on {_some(missing)}",
         verdict="error",
         advice="grant the role USAGE on the schema and rights on its tables: `langledger db role`",
     )
+
+
+def judge_objects(missing: Sequence[str]) -> Check:
+    """Tell whether what the migrations made is there."""
+    if not missing:
+        return Check(name="objects", value="all that the migrations made")
+    return Check(
+        name="objects",
+        value=f"not there: {_some(missing)}",
+        verdict="error",
+        advice="it was dropped, renamed or switched off: put it back, or restore a backup",
+    )
+
+
+def judge_protection(exposed: Sequence[str], *, superuser: bool, bypasses: bool) -> Check:
+    """Tell whether row-level security holds.
+
+    Args:
+        exposed: Tables that are not under it as migrations and `langledger db role` put them.
+        superuser: The role is one, so that it holds for none of its statements.
+        bypasses: It was said of the role that it does not hold for it.
+    """
+    if exposed:
+        return Check(
+            name="row_level_security",
+            value=f"not as it should be on {_some(exposed)}",
+            verdict="error",
+            advice="a role may reach other tenants' rows: drop the policies of these tables, and "
+            "run `langledger db role` again with the DSN of the owner",
+        )
+    if superuser:
+        return Check(name="row_level_security", value="not for this role, a superuser")
+    if bypasses:
+        return Check(
+            name="row_level_security",
+            value="not for this role, which has BYPASSRLS",
+            verdict="warning",
+            advice="it reaches the rows of all tenants: ALTER ROLE ... NOBYPASSRLS",
+        )
+    return Check(name="row_level_security", value="on every table")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
 def judge_transport(host: str, *, encrypted: bool) -> Check:

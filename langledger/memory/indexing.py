@@ -40,9 +40,9 @@ _EMBED = (
 )
 _WHOLE = "$"
 _SIMILARITY: dict[str, LiteralString] = {
-    "cosine": "1 - (u.embedding <=> %(vector)s)",
-    "l2": "-(u.embedding <-> %(vector)s)",
-    "inner_product": "-(u.embedding <#> %(vector)s)",
+    "cosine": "{schema}.store_cosine(u.embedding, %(vector)s::text)",
+    "l2": "{schema}.store_l2(u.embedding, %(vector)s::text)",
+    "inner_product": "{schema}.store_inner_product(u.embedding, %(vector)s::text)",
 }
 _BEST = {"cosine": 1.0, "l2": 0.0, "inner_product": 0.0}
 _PULL = 1.0  # how far a piece with all words of a question is moved towards the best similarity

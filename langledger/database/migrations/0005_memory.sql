@@ -32,6 +32,17 @@ CREATE TABLE store_unit (
     PRIMARY KEY (tenant, item_id, part)
 );
 
+-- Similarities, greater for what is closer. Parsed here, so that the operators are found wherever the
+-- extension stands, and inlined later.
+CREATE FUNCTION store_cosine(a halfvec, b text) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 1 - (a <=> b::halfvec);
+
+CREATE FUNCTION store_l2(a halfvec, b text) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN -(a <-> b::halfvec);
+
+CREATE FUNCTION store_inner_product(a halfvec, b text) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN -(a <#> b::halfvec);
+
 -- What was recalled for a user's message and shown before it, so that every process shows the same.
 CREATE TABLE brought (
     tenant      text   NOT NULL,

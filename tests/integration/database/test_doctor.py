@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from langledger.database import Database
 from langledger.database.connection import connect
 from langledger.database.doctor import Check, Report, diagnose
+from tests.integration.security.conftest import role
 
 
 def by_name(report: Report) -> dict[str, Check]:
@@ -38,6 +39,11 @@ def test_an_empty_database_is_not_written_to_and_told_the_next_step(empty_dsn: s
     [
         ("synchronous_commit", "off", "warning"),
         ("default_transaction_read_only", "on", "error"),
+        ("standard_conforming_strings", "off", "error"),
+        ("array_nulls", "off", "error"),
+        ("row_security", "off", "error"),
+        ("session_replication_role", "replica", "error"),
+        ("gin_fuzzy_search_limit", "1", "warning"),
     ],
 )
 def test_a_setting_that_costs_data_is_pointed_out(
@@ -110,6 +116,49 @@ def test_an_index_that_was_left_half_built_is_pointed_out(database: Database) ->
     found = by_name(diagnose(database.dsn))["indexes"]
     assert found.value == "half built: entry_pkey"
     assert "REINDEX" in found.advice
+
+
+def test_what_was_dropped_or_switched_off_is_pointed_out(database: Database) -> None:
+    checks = by_name(diagnose(database.dsn))
+    assert checks["objects"].verdict == checks["row_level_security"].verdict == "ok"
+    with connect(database.dsn) as connection:
+        for statement in (
+            "ALTER TABLE langledger.pin RENAME TO pinned",
+            "ALTER TABLE langledger.thread DISABLE TRIGGER recall_forget",
+            "DROP TRIGGER recall_forget ON langledger.entry",
+            "DROP POLICY one_tenant ON langledger.thread",
+            "ALTER TABLE langledger.brought DISABLE ROW LEVEL SECURITY",
+            "CREATE POLICY more ON langledger.entry FOR SELECT USING (true)",
+        ):
+            connection.execute(statement)
+    checks = by_name(diagnose(database.dsn))
+    assert (
+        checks["objects"].value == "not there: pin, recall_forget on entry, recall_forget on thread"
+    )
+    assert checks["row_level_security"].value.endswith("on brought, entry, thread")
+    assert checks["objects"].verdict == checks["row_level_security"].verdict == "error"
+    assert checks["objects"].advice
+    assert checks["row_level_security"].advice
+
+
+def test_what_was_done_to_the_role_is_pointed_out(database: Database) -> None:
+    with role(database.dsn) as app, connect(database.dsn) as owner:
+        checks = by_name(diagnose(app))
+        for name in ("rights", "objects", "row_level_security", "pool_size"):
+            assert checks[name].verdict == "ok"
+        name = str(conninfo_to_dict(app)["user"])
+        owner.execute(f"ALTER ROLE {name} BYPASSRLS CONNECTION LIMIT 9")
+        owner.execute(f"REVOKE INSERT, DELETE ON langledger.entry FROM {name}")
+        owner.execute(f"REVOKE ALL ON FUNCTION langledger.recall_build_index FROM {name}")
+        owner.execute("ALTER TABLE langledger.pin NO FORCE ROW LEVEL SECURITY")
+        checks = by_name(diagnose(app))
+        assert checks["rights"].value == (
+            "missing on entry (DELETE, INSERT), recall_build_index (EXECUTE)"
+        )
+        assert "CONNECTION LIMIT" in checks["pool_size"].advice
+        assert checks["row_level_security"].value.endswith("on pin")
+        owner.execute("ALTER TABLE langledger.pin FORCE ROW LEVEL SECURITY")
+        assert "NOBYPASSRLS" in by_name(diagnose(app))["row_level_security"].advice
 
 
 def test_a_role_without_rights_is_pointed_out(database: Database) -> None:

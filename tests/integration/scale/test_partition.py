@@ -128,7 +128,7 @@ def test_all_that_was_there_is_there_after(dsn: str) -> None:
                 ledger.append([HumanMessage("the kazoo of Tuesday")], thread_id="t")
                 assert ledger.recall("kazoo Tuesday", thread_id="t")
                 assert ledger.checkpointer().get_tuple(config("t")) is not None
-        assert "none on" not in str(diagnose(app).as_dict())
+        assert "missing on" not in str(diagnose(app).as_dict())
         with connect(app) as connection, pytest.raises(psycopg.Error, match=r"langledger\.tenant"):
             connection.execute("SELECT count(*) FROM langledger.entry_p0")
         with connect(dsn) as connection:

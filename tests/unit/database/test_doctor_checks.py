@@ -50,4 +50,4 @@ def test_another_machine_does() -> None:
 
 
 def test_many_tables_are_not_all_listed() -> None:
-    assert judge_rights(["a", "b", "c", "d"]).value == "none on a, b, c, ..."
+    assert judge_rights(["a", "b", "c", "d"]).value == "missing on a, b, c, ..."
