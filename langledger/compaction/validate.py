@@ -85,6 +85,8 @@ _INSTRUCTION = re.compile(
     | (?:write|create|provide|produce|give)\ (?:\w+\ ){0,4}(?:summary|record|account|recap)\b
       .{0,160}?\b(?:transcript|conversation|messages|history|session)\b
     | summari[sz]e\ (?:the|this)\ .{0,60}?(?:transcript|conversation|messages|history|session)
+    | parts\ of\ one\ record,\ in\ order | the\ record\ so\ far;\ carry\ over
+    | end\ of\ the\ transcript\.\ write
     | 请(?:总结|概括)(?:以上|以下|上述|这段|本次)? | 你(?:负责|需要)(?:总结|记录)
     )""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,

@@ -142,7 +142,8 @@ class LangMem(_Peer):
         chosen: dict[str, Any] = {
             "max_tokens": setting.window,
             "max_tokens_before_summary": int(setting.threshold * setting.window),
-            "max_summary_tokens": setting.summary_tokens,
+            # It refuses a window that a summary could fill.
+            "max_summary_tokens": min(setting.summary_tokens, setting.window // 2),
             **options,
         }
         return SummarizationNode(model=self.model, **chosen)

@@ -119,6 +119,8 @@ def test_going_on_with_the_work(answer: str):
          "the instruction itself"),
         ("Write a detailed summary of the conversation so far, paying attention to the requests.",
          "the instruction itself"),
+        ("Parts of one record, in order. Write them as one. The user asked for a parser.",
+         "the instruction itself"),
         ("User: fix it\nAssistant: I will\nTool: done\nUser: thanks a lot\nAssistant: welcome",
          "a dialogue, not a summary"),
         ("Done.", "too short to say anything"),
