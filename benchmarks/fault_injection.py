@@ -7,8 +7,8 @@ A process does what writes (appends, agents' turns with checkpoints and compacti
 index, imports, pruning, deletion; tests/support/fault_workload.py) on a PostgreSQL of this
 program's own, with fsync on. After each fault a fresh process looks for all that was acknowledged,
 and for what is there twice, half made or left behind (tests/support/fault_checks.py). Faults of the
-disk and of the clock take root, a tmpfs and libfaketime (Debian: faketime); where these are missing
-they are left out, and said to be.
+disk take root and a tmpfs, those of the clock a C compiler; where these are missing they are left
+out, and said to be.
 """
 
 from __future__ import annotations
@@ -38,7 +38,42 @@ from langledger.encryption import KeyRing
 from tests.support.fault_checks import Told, problems_after
 from tests.support.stoppable import StoppableServer
 
-FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+# The wall clock alone, as when somebody sets it. libfaketime (0.9.10) bends the other clock too,
+# and then no wait of Python's that has a timeout ever ends by itself.
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static struct timespec start;
+int clock_gettime(clockid_t id, struct timespec *now) {
+  int failed = syscall(SYS_clock_gettime, id, now);
+  if (failed || (id != CLOCK_REALTIME && id != CLOCK_REALTIME_COARSE)) return failed;
+  if (!start.tv_sec) start = *now;
+  long long passed = (now->tv_sec - start.tv_sec) * 1000000000LL + now->tv_nsec - start.tv_nsec;
+  long long off = atoll(getenv("SKEW_SECONDS")) * 1000000000LL;
+  long long then = start.tv_nsec + off + passed * atoll(getenv("SKEW_SPEED"));
+  now->tv_sec = start.tv_sec + then / 1000000000LL - (then % 1000000000LL < 0);
+  now->tv_nsec = (then % 1000000000LL + 1000000000LL) % 1000000000LL;
+  return 0;
+}
+int gettimeofday(struct timeval *now, void *zone) {
+  struct timespec then;
+  (void)zone;
+  if (clock_gettime(CLOCK_REALTIME, &then)) return -1;
+  now->tv_sec = then.tv_sec;
+  now->tv_usec = then.tv_nsec / 1000;
+  return 0;
+}
+time_t time(time_t *now) {
+  struct timespec then;
+  if (clock_gettime(CLOCK_REALTIME, &then)) return -1;
+  if (now) *now = then.tv_sec;
+  return then.tv_sec;
+}
+"""
 
 
 @dataclass
@@ -161,10 +196,16 @@ def behind_a_slow_network(server: StoppableServer, **_: Any) -> Iterator[dict[st
 
 
 @contextmanager
-def with_another_clock(server: StoppableServer, *, seed: int, **_: Any) -> Iterator[dict[str, Any]]:
-    """The client's clock is off by days, and now and then runs ten times as fast."""
-    skew = ("-3d", "+3d", "+0 x10")[seed % 3]
-    yield {"server": server, "environment": {"LD_PRELOAD": FAKETIME, "FAKETIME": skew}}
+def with_another_clock(
+    server: StoppableServer, *, folder: Path, seed: int
+) -> Iterator[dict[str, Any]]:
+    """The client's clock is off by days, and now and then runs ten times as fast, or backwards."""
+    library = folder / "clock.so"
+    command = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)]
+    subprocess.run(command, input=CLOCK, text=True, check=True)
+    seconds, speed = (("-259200", "1"), ("259200", "-1"), ("0", "10"))[seed % 3]
+    skew = {"LD_PRELOAD": str(library), "SKEW_SECONDS": seconds, "SKEW_SPEED": speed}
+    yield {"server": server, "environment": skew}
 
 
 @contextmanager
@@ -212,7 +253,12 @@ FAULTS: dict[str, tuple[str, Callable[..., Any], Callable[[Run], None], tuple[st
     "slow network, sessions ended": ("threads", behind_a_slow_network, sessions_cut, ()),
     "disk full": ("threads", on_a_small_disk, disk_full, ("timeout=3",)),
     "pool exhausted: 1 connection, 3 threads": ("threads", plain, nothing, ("pool=1", "timeout=1")),
-    "clock off by days, or ten times as fast": ("threads", with_another_clock, nothing, ()),
+    "clock off by days, backwards, or ten times as fast": (
+        "threads",
+        with_another_clock,
+        nothing,
+        (),
+    ),
     "process forks at work": ("forks", plain, nothing, ()),
     "process forks at work, sessions ended": ("forks", plain, sessions_cut, ()),
     "multiprocessing forks three at once": ("processes", plain, nothing, ()),
@@ -228,8 +274,8 @@ def possible(name: str) -> str | None:
     """Return why a fault cannot be made here, or None."""
     if "disk" in name and (os.geteuid() != 0 or shutil.which("mount") is None):
         return "takes root and mount"
-    if "clock" in name and not Path(FAKETIME).exists():
-        return "takes libfaketime"
+    if "clock" in name and shutil.which("cc") is None:
+        return "takes a C compiler"
     return None
 
 
