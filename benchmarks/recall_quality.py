@@ -113,6 +113,7 @@ def measure(
     for case in islice(make(given.shared), given.cases.get(name)):
         cases += 1
         case.name = f"{name}-{case.name}"
+        case.asked = case.asked[: given.questions]
         for label, search in searchers(case, words, local, embedder, alone=given.alone):
             tallies[label].add(case, search, k)
         if given.store and embedder is not None:
@@ -139,6 +140,7 @@ def main() -> None:
     parser.add_argument(
         "--cases", nargs="+", type=_cases, default=[], help="SET=NUMBER of first cases"
     )
+    parser.add_argument("--questions", type=int, help="only the first of each case")
     parser.add_argument("--local", action="store_true", help="ours with the local model too (slow)")
     parser.add_argument(
         "--store", action="store_true", help="also PostgresStore and langmem (slow)"
