@@ -15,6 +15,7 @@ from psycopg.sql import SQL, Identifier
 from langledger.database import Database
 from langledger.database.connection import connect
 from langledger.database.distribute import distribute
+from langledger.database.migrate import load_migrations
 
 _SHARDS = 4
 
@@ -54,7 +55,7 @@ def new_database(dsn: str, *, distributed: bool = True) -> Iterator[str]:
 
 
 def empty(dsn: str) -> str:
-    """Remove every row of every tenant; return the DSN."""
+    """Remove every row of every tenant, and what tests say of migrations; return the DSN."""
     with connect(dsn) as connection:
         rows = connection.execute(
             "SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON oid = logicalrelid "
@@ -62,6 +63,13 @@ def empty(dsn: str) -> str:
         ).fetchall()
         names = [Identifier("langledger", row["name"]) for row in rows]
         connection.execute(SQL("TRUNCATE {}").format(SQL(", ").join(names)))
+        # As tests of other releases may have left it.
+        connection.execute("TRUNCATE langledger.migration")
+        for known in load_migrations():
+            connection.execute(
+                "INSERT INTO langledger.migration (version, name, sha256) VALUES (%s, %s, %s)",
+                [known.version, known.name, known.sha256],
+            )
     return dsn
 
 

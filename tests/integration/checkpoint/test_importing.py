@@ -24,7 +24,9 @@ from langledger.checkpoint import AsyncLedgerSaver, LedgerSaver
 from langledger.checkpoint.importing import import_postgres_saver
 from langledger.database import AsyncDatabase, Database
 from langledger.database.connection import connect
-from tests.conftest import _new_database
+from tests.conftest import CITUS, _new_database
+
+pytestmark = pytest.mark.skipif(CITUS is not None, reason="databases cloned from one of its own")
 
 
 class State(TypedDict, total=False):

@@ -27,7 +27,9 @@ from langledger.database import Database
 from langledger.database.connection import connect
 from langledger.errors import ConfigurationError, DatabaseUnavailableError
 from langledger.operations import Batch
-from tests.conftest import _new_database
+from tests.conftest import CITUS, _new_database
+
+pytestmark = pytest.mark.skipif(CITUS is not None, reason="databases cloned from one of its own")
 
 CONFIG: Any = {"configurable": {"thread_id": "thread"}}
 

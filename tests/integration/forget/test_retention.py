@@ -15,11 +15,11 @@ from langledger.errors import ConfigurationError
 DAYS = timedelta(days=30)
 
 _OLDER_THREAD = """
-UPDATE langledger.thread SET updated_at = updated_at - %(age)s
+UPDATE langledger.thread SET updated_at = now() - %(age)s
 WHERE tenant = %(tenant)s AND thread_id = %(thread)s
 """
 _OLDER_UNITS = """
-UPDATE langledger.recall_unit SET created_at = created_at - %(age)s
+UPDATE langledger.recall_unit SET created_at = now() - %(age)s
 WHERE tenant = %(tenant)s
   AND space = (SELECT thread_key FROM langledger.thread
                WHERE tenant = %(tenant)s AND thread_id = %(thread)s)

@@ -280,7 +280,8 @@ def test_a_wrong_dimension_names_both(database: Database, tenant: str) -> None:
 def age(store: LedgerStore, by: str) -> None:
     """Move all ends of life into the past."""
     sql = (
-        f"UPDATE {{schema}}.store_item SET expires_at = expires_at - interval '{by}' "
+        "UPDATE {schema}.store_item SET expires_at = to_timestamp(extract(epoch FROM expires_at "
+        f"- 'epoch'::timestamptz) - extract(epoch FROM interval '{by}')) "
         "WHERE tenant = %(tenant)s"
     )
     run(fetch_all(Query(sql, {"tenant": store._tenant})), store._executor)

@@ -131,9 +131,11 @@ def test_nor_is_a_view_or_what_a_thread_is_said_to_be(ledger: Ledger) -> None:
 def test_a_log_in_clear_is_not_taken_for_genuine(ledger: Ledger) -> None:
     with Ledger.from_conn_string(ledger.dsn, tenant=f"o-{uuid4()}") as keyless:
         checkpointed(keyless, "a")
-        where = of("a", "r") + " AND o.tenant = '" + keyless.tenant + "'"
-    forged = "UPDATE langledger.checkpoint r SET log = o.log FROM langledger.checkpoint o WHERE "
-    assert change(ledger, forged + where) == 1
+    with connect(ledger.dsn) as connection:
+        asked = "SELECT log FROM langledger.checkpoint WHERE tenant = %s"
+        (clear,) = connection.execute(asked, [keyless.tenant]).fetchall()
+    forged = f"UPDATE langledger.checkpoint r SET log = '\\x{clear['log'].hex()}' WHERE "
+    assert change(ledger, forged + of("a", "r")) == 1
     with pytest.raises(EncryptionError, match="is encrypted, is in clear"):
         list(ledger.checkpointer().list(config("a")))
 
