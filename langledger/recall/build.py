@@ -40,6 +40,8 @@ Clean: TypeAlias = Callable[[str], str]
 NEARNESS = {"A": 0.6, "B": 0.5, "C": 0.4, "D": 0.25}
 """How much a word counts that a message has from those before it, by the label of its term."""
 _BACK = "ABCCDDDD"  # labels of the messages before, the nearest first
+LENDS = len(_BACK)
+"""How many messages before it a short one may have words from."""
 _SPEAKER = re.compile(r"\A\s*[^\W\d_][\w .'-]{0,40}[:\uff1a]\s")
 _DATE = 60  # characters of a value that may be a date
 _FIRST = datetime(1970, 1, 2, tzinfo=UTC)  # a clock that was never set says less

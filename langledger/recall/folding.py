@@ -9,9 +9,18 @@ from typing import Any
 from uuid import UUID
 
 from langledger.operations import Row
-from langledger.recall.analysis import STOP
+from langledger.recall.analysis import STOP, analyse
 
-__all__ = ["Candidate", "asks", "by_entry", "fold", "order", "superseded", "without_calls"]
+__all__ = [
+    "Candidate",
+    "asks",
+    "by_entry",
+    "fold",
+    "order",
+    "repeats",
+    "superseded",
+    "without_calls",
+]
 
 _REPLACED = 0.9
 _AS_RELEVANT = 0.8  # of a statement's relevance, that one which replaces it has at least
@@ -67,6 +76,12 @@ def order(one: Candidate) -> tuple[Any, ...]:
 def asks(text: str) -> bool:
     """Tell a short text that ends in a question."""
     return len(text) <= _STATEMENT and _ASKS.search(text) is not None
+
+
+def repeats(text: str, before: str) -> bool:
+    """Tell a text that has at least half of its words from one before it: "noted, valve 3"."""
+    own, given = (analyse(one).counts.keys() for one in (text, before))
+    return 2 * len(own & given) >= len(own)
 
 
 def fold(found: Sequence[Candidate], most: int) -> list[Candidate]:

@@ -26,6 +26,7 @@ they are used.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,9 +36,17 @@ from uuid import UUID
 
 from langledger.operations import Row
 from langledger.recall.analysis import is_whole
-from langledger.recall.build import speaker_of, text_of
+from langledger.recall.build import LENDS, NEARNESS, speaker_of, text_of
 from langledger.recall.dates import is_day
-from langledger.recall.folding import Candidate, asks, by_entry, fold, superseded, without_calls
+from langledger.recall.folding import (
+    Candidate,
+    asks,
+    by_entry,
+    fold,
+    repeats,
+    superseded,
+    without_calls,
+)
 from langledger.recall.metadata import said_at
 from langledger.recall.phrases import Pair, phrase_shares
 from langledger.recall.tags import LASTING
@@ -56,6 +65,7 @@ _RANKS_FROM = 20  # hits
 _RANK = 60
 _FADING = 0.95  # a day
 _OTHERS = 0.8  # of what is neither said by nor to the one whom the question names
+_BEHIND = 0.999  # of the score of what has by itself all that a unit has, in part from it
 _ASKS = 0.85  # of a message that ends in a question: what answers stands before it
 
 
@@ -93,6 +103,7 @@ def ranked(rows: Sequence[Row], question: Question, *, wanted: int) -> list[Cand
     speakers = _speakers(found, question)
     for one in found:
         _adjust(one, newest, speakers)
+    _fall_behind(found)
     return superseded(by_entry(fold(without_calls(found), wanted * 2 + 10)))
 
 
@@ -243,6 +254,38 @@ def _adjust(one: Candidate, newest: datetime, speakers: Sequence[int]) -> None:
         one.scores["others"] = _OTHERS
     for factor in ("decay", "importance", "superseded", "asks", "others"):
         one.score *= one.scores.get(factor, 1.0)
+
+
+def _fall_behind(found: Sequence[Candidate]) -> None:
+    """Put what only answers "noted" behind the statement that lent it a word of the question.
+
+    It is shorter, so that it would pass what says all that it says of the question, and more.
+    """
+    at: dict[tuple[UUID, int], list[Candidate]] = defaultdict(list)
+    for one in found:
+        if not asks(one.text):
+            at[one.space, one.ref].append(one)
+    for one in found:
+        lent = _lent(one)
+        if not lent:
+            continue
+        own = one.row["has"]
+        before = (at.get((one.space, one.ref - step), ()) for step in range(1, LENDS + 1))
+        lenders = (other for near in before for other in near)
+        more = [
+            other.score
+            for other in lenders
+            if (own | lent) & ~other.row["has"] == 0 and repeats(one.text, other.text)
+        ]
+        one.score = min(one.score, _BEHIND * max(more, default=math.inf))
+
+
+def _lent(one: Candidate) -> int:
+    """Return the bits of the terms that a unit has from the messages before it alone."""
+    own, around = one.row["has"], one.row["around"] or ()
+    most = max(NEARNESS.values()) + 0.01  # 0.6 comes as 0.60000002
+    lent = (bit for bit, share in enumerate(around) if 0 < share <= most and not own >> bit & 1)
+    return sum(1 << bit for bit in lent)
 
 
 def metadata_of(row: Row) -> dict[str, Any]:

@@ -285,6 +285,33 @@ def test_what_answers_stands_before_what_asks() -> None:
     assert order(row(1, "The port is 8443."), row(2, "Which port is it?", words=1.1)) == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("said", "echo", "answer"),
+    [
+        (
+            "The valve V3 opens at 39 bar. Remember it.",
+            "I noted valve V3.",
+            "V3? By hand, on weekdays.",
+        ),
+        ("阀门三号在39巴打开，请记住。", "记住了，阀门三号。", "三号？手动，每周一次检查。"),
+    ],
+)
+def test_what_only_repeats_stands_after_what_lent_it_the_words(
+    said: str, echo: str, answer: str
+) -> None:
+    asked = Question(["valv", "v3", "open"])
+    lent = {"has": 0b011, "around": [0.0, 0.0, 0.6000000238], "weights": [2.0] * 3}
+
+    def told(*rows: dict[str, Any]) -> list[int]:
+        return [one.ref for one in ranked(rows, asked, wanted=5)]
+
+    statement = row(7, said, has=0b111, words=5.0, weights=[2.0] * 3)
+    assert told(statement, row(8, echo, words=6.0, **lent)) == [7, 8]
+    assert told(statement, row(8, answer, words=6.0, **lent)) == [8, 7]
+    other = row(7, said, has=0b110, words=5.0, weights=[2.0] * 3)
+    assert told(other, row(8, echo, words=6.0, **lent)) == [8, 7]
+
+
 def test_hits_are_entries_and_show_what_else_of_them_would_be_one() -> None:
     log = [
         row(1, f"part {n} of the port log" + "x" * n, part=n, words=2.0 - n * 0.4) for n in range(4)
