@@ -291,7 +291,7 @@ def test_what_answers_stands_before_what_asks() -> None:
         (
             "The valve V3 opens at 39 bar. Remember it.",
             "I noted valve V3.",
-            "V3? By hand, on weekdays.",
+            "V3 turns by hand on weekdays.",
         ),
         ("阀门三号在39巴打开，请记住。", "记住了，阀门三号。", "三号？手动，每周一次检查。"),
     ],
