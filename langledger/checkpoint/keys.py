@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
 from langledger.arguments import check_text, spelled
 from langledger.entries import Location
 from langledger.entries.codec import has_lone_surrogate
-from langledger.entries.scopes import agent_of, scope_of
+from langledger.entries.scopes import agent_of, configurable_of, scope_of
 from langledger.errors import ConfigurationError
 
-__all__ = ["Target", "configurable_of", "pack_id", "pack_time", "unpack_id", "unpack_time"]
+__all__ = ["Target", "pack_id", "pack_time", "unpack_id", "unpack_time"]
 
 # Bytes. With the tenant they are a key of an index, which holds 2,704.
 _LONGEST_ID = 500
@@ -79,12 +79,6 @@ def unpack_time(moment: datetime) -> str:
 @lru_cache(maxsize=4096)
 def _location(tenant: str, thread_id: str, checkpoint_ns: str, agent: str | None) -> Location:
     return Location(tenant, thread_id, scope_of(checkpoint_ns, agent))
-
-
-def configurable_of(config: object) -> Mapping[str, Any]:
-    """Return what a config says under ``configurable``; nothing, where it is none."""
-    inner = cast("Any", config).get("configurable") if isinstance(config, Mapping) else None
-    return cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)

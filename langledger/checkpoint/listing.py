@@ -15,7 +15,7 @@ from langledger.arguments import unstorable
 from langledger.checkpoint.cache import Cache, Shelf, ThreadItems
 from langledger.checkpoint.checks import check_filter, check_limit
 from langledger.checkpoint.decoding import Decoder
-from langledger.checkpoint.keys import Target, configurable_of, pack_id
+from langledger.checkpoint.keys import Target, pack_id
 from langledger.checkpoint.reading import (
     Stored,
     find,
@@ -34,6 +34,7 @@ from langledger.checkpoint.sealing import Sealing
 from langledger.checkpoint.tree import references
 from langledger.database.queries import load_queries
 from langledger.entries import Location
+from langledger.entries.scopes import configurable_of
 from langledger.operations import Operation, Query, Row, fetch, fetch_all
 
 __all__ = ["Search", "history", "matches", "metadata_at_hand", "page", "scan", "scan_rows"]

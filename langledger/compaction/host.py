@@ -14,10 +14,10 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
 
-from langledger.arguments import check_text, check_whole
+from langledger.arguments import check_text, check_whole, spelled
 from langledger.compaction.longterm import LongTerm
 from langledger.entries import Location
-from langledger.entries.scopes import agent_of, scope_of
+from langledger.entries.scopes import agent_of, configurable_of, scope_of
 from langledger.errors import ConfigurationError, WindowUnknownError
 from langledger.operations import Executor
 from langledger.outage import Outage
@@ -146,7 +146,7 @@ def locate(
     A run without ``thread_id`` is a thread of its own, named after its first message. Nodes of one
     graph may hold conversations of their own under keys of their own: each is a scope.
     """
-    configurable: dict[str, Any] = config.get("configurable") or {}
+    configurable = configurable_of(config)
     thread_id = configurable.get("thread_id")
     if thread_id is None:
         first = messages[0].id if messages else None
@@ -156,24 +156,24 @@ def locate(
             )
         thread_id = f"unnamed-{first}"
     # The namespace ends in the node that runs now.
-    graph, _, _ = str(configurable.get("checkpoint_ns") or "").rpartition("|")
+    graph, _, _ = spelled("checkpoint_ns", configurable.get("checkpoint_ns") or "").rpartition("|")
     scope = scope_of(graph, agent_of(config))
     if messages_key != USUAL_KEY:
         scope = f"{scope}/{messages_key}"
-    return Location(tenant, str(thread_id), scope)
+    return Location(tenant, spelled("thread_id", thread_id), scope)
 
 
 def task_of(config: RunnableConfig) -> str | None:
     """Return the task that the surrounding run names (``configurable["task_id"]``), if any."""
-    task_id = (config.get("configurable") or {}).get("task_id")
+    task_id = configurable_of(config).get("task_id")
     return None if task_id is None else check_text("task_id", task_id)
 
 
 def user_of(config: RunnableConfig) -> str | None:
     """Return the user that the surrounding run names (``configurable["user_id"]``), if any."""
-    user_id = (config.get("configurable") or {}).get("user_id")
+    user_id = configurable_of(config).get("user_id")
     # LangGraph's server gives an empty one where nobody signed in.
-    return None if user_id in (None, "") else check_text("user_id", str(user_id))
+    return None if user_id in (None, "") else check_text("user_id", spelled("user_id", user_id))
 
 
 def model_key(model: BaseChatModel | None) -> str:

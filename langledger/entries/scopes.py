@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-__all__ = ["agent_of", "scope_of"]
+__all__ = ["agent_of", "configurable_of", "scope_of"]
 
 
 def scope_of(checkpoint_ns: str, agent: str | None = None) -> str:
@@ -23,12 +23,17 @@ def scope_of(checkpoint_ns: str, agent: str | None = None) -> str:
     return "|".join(names) + (f"@{agent}" if named else "")
 
 
-def agent_of(config: Mapping[str, Any]) -> str | None:
+def agent_of(config: object) -> str | None:
     """Return the name that ``create_agent`` put into a run's config, if any."""
-    metadata = config.get("metadata")
-    name = (
-        cast("Mapping[str, Any]", metadata).get("lc_agent_name")
-        if isinstance(metadata, Mapping)
-        else None
-    )
+    name = _part(config, "metadata").get("lc_agent_name")
     return name if isinstance(name, str) else None
+
+
+def configurable_of(config: object) -> Mapping[str, Any]:
+    """Return what a run's config says under ``configurable``; nothing, where it is none."""
+    return _part(config, "configurable")
+
+
+def _part(config: object, name: str) -> Mapping[str, Any]:
+    part = cast("Mapping[str, Any]", config).get(name) if isinstance(config, Mapping) else None
+    return cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}
