@@ -1,4 +1,4 @@
-"""Tracing and metrics; the only module that imports OpenTelemetry.
+"""Tracing, metrics and what logs may say; the only module that imports OpenTelemetry.
 
 Names follow the conventions for generative AI where these have one (``gen_ai.*``), and are our
 own elsewhere (``langledger.*``). Numbers and identifiers only: nothing that anybody wrote. Without
@@ -10,27 +10,41 @@ Source: https://github.com/open-telemetry/semantic-conventions-genai
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Mapping
+import traceback
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
+from itertools import islice
+from logging import Logger
 from typing import Any, ParamSpec, TypeVar
 
 from opentelemetry import metrics, trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
+from langledger.errors import (
+    ConfigurationError,
+    DatabaseUnavailableError,
+    LangLedgerError,
+    MissingDependencyError,
+)
+
 __all__ = [
     "ModelCallSpan",
     "count_replica",
     "count_waiting",
+    "log_unforeseen",
     "model_call",
     "model_name",
     "record_span",
     "traced",
+    "without_content",
 ]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Y = TypeVar("Y")
+
+_MOST_CAUSES = 4  # of an error, to be named
 
 _tracer = trace.get_tracer("langledger")
 _meter = metrics.get_meter("langledger")
@@ -132,7 +146,11 @@ def model_call(model: object) -> Generator[ModelCallSpan]:
     started = time.perf_counter()
     made = ModelCallSpan()
     with _tracer.start_as_current_span(
-        f"chat {name}".strip(), kind=SpanKind.CLIENT, attributes=about, record_exception=False
+        f"chat {name}".strip(),
+        kind=SpanKind.CLIENT,
+        attributes=about,
+        record_exception=False,
+        set_status_on_exception=False,  # it would say what the error does, which may quote people
     ) as span:
         failed: Mapping[str, str] = {}
         try:
@@ -140,6 +158,7 @@ def model_call(model: object) -> Generator[ModelCallSpan]:
         except BaseException as error:
             failed = _failure(error)
             span.set_attributes(failed)
+            span.set_status(Status(StatusCode.ERROR))
             raise
         finally:
             _model_duration.record(time.perf_counter() - started, {**about, **failed})
@@ -167,6 +186,44 @@ def model_name(model: object) -> str:
         if isinstance(name, str) and name:
             return name
     return ""
+
+
+def without_content(error: BaseException) -> str:
+    """Return what a log may say of an error: nothing that may quote what somebody wrote.
+
+    Words of our own stay. Of what a provider, the server or the application said it is the kinds
+    and a status code; the rest is in the exception, in the report or in the answer.
+    """
+    if _is_our_own(error):
+        return str(error)
+    return " from ".join(_kind(one) for one in islice(_with_causes(error), _MOST_CAUSES))
+
+
+def log_unforeseen(logger: Logger, what: str, error: BaseException) -> None:
+    """Log an error that nobody foresaw, with the lines it came up through and without its words."""
+    lines = "".join(traceback.format_tb(error.__traceback__))
+    logger.error("%s: %s\n%s", what, without_content(error), lines)
+
+
+def _is_our_own(error: BaseException) -> bool:
+    if isinstance(error, (DatabaseUnavailableError, MissingDependencyError)):
+        return True  # they tell of a connection or a package
+    own = isinstance(error, LangLedgerError) and not isinstance(error, ConfigurationError)
+    return own and error.__cause__ is None
+
+
+def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _kind(error: BaseException) -> str:
+    for name in ("status_code", "sqlstate"):
+        code = getattr(error, name, None)
+        if isinstance(code, (int, str)) and code:
+            return f"{type(error).__name__} {code}"
+    return type(error).__name__
 
 
 def _provider(model: object) -> dict[str, str]:

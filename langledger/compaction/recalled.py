@@ -34,9 +34,10 @@ from langledger.entries.ranges import Ranges
 from langledger.errors import LangLedgerError
 from langledger.operations import Operation, fetch, impatient
 from langledger.recall import GAP, Hit, Recall, SearchRequest, excerpt, without_marks
+from langledger.telemetry import log_unforeseen, without_content
 from langledger.tokens import count_text
 
-__all__ = ["RECALL_TIMEOUT", "Code", "Recaller", "keep_brought", "read_brought"]
+__all__ = ["RECALL_TIMEOUT", "Code", "Recaller", "keep_brought", "not_recalled", "read_brought"]
 
 logger = logging.getLogger("langledger.compaction")
 
@@ -127,7 +128,7 @@ class Recaller:
             after = measure()
             report = yield from _with_recalled(call.location, prepared, after)
         except Exception as error:  # noqa: BLE001 - a search must not cost the user the answer
-            brought = _failed(error, request.seq)
+            brought = not_recalled(error, request.seq)
         session.recalled_for = request.seq
         brought = replace(brought, seconds=round(time.perf_counter() - started, 4))
         return replace(
@@ -168,7 +169,7 @@ class Recaller:
                 found = self._find(call, hidden, asked, self.max_tokens, known)
                 text, brought = yield from impatient(found, self.timeout)
         except Exception as error:  # noqa: BLE001 - a search must not cost the user the answer
-            brought = _failed(error, message)
+            brought = not_recalled(error, message)
         brought = replace(brought, seconds=round(time.perf_counter() - started, 4))
         return storable(text), brought
 
@@ -275,9 +276,12 @@ class Recaller:
         session.show_brought(others | ({seq: brought_message(seq, body)} if body else {}))
 
 
-def _failed(error: Exception, message: int) -> Brought:
-    if not isinstance(error, LangLedgerError):
-        logger.error("recall before a model call failed", exc_info=error)
+def not_recalled(error: Exception, message: int) -> Brought:
+    """Return what is brought before a message where recall failed; it is logged."""
+    if isinstance(error, LangLedgerError):
+        logger.warning("the call goes ahead without recall: %s", without_content(error))
+    else:
+        log_unforeseen(logger, "recall before a model call failed", error)
     return Brought(message=message, reasons=(str(error),), failed=True)
 
 

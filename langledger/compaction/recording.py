@@ -11,6 +11,7 @@ from langledger.compaction.calls import ModelCall
 from langledger.compaction.compactor import Compactor
 from langledger.errors import DatabaseError
 from langledger.operations import Operation
+from langledger.telemetry import without_content
 
 __all__ = ["record_answer"]
 
@@ -29,4 +30,4 @@ def record_answer(
     try:
         yield from compactor.record(call, answer)
     except DatabaseError as error:
-        logger.warning("an answer could not be recorded yet: %s", error)
+        logger.warning("an answer could not be recorded yet: %s", without_content(error))

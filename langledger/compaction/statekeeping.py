@@ -23,6 +23,7 @@ from langledger.state.options import StateSettings
 from langledger.state.records import KINDS, Statement, StatementKind, WorkingState
 from langledger.state.render import render_state
 from langledger.state.world import differences
+from langledger.telemetry import log_unforeseen
 from langledger.tokens import count_text
 
 __all__ = ["Around", "StateKeeping", "keeper_of", "with_core"]
@@ -146,8 +147,8 @@ class StateKeeping:
         try:
             changed: Iterable[str] | None = yield from call(probe)
             return differences(state, changed) if changed is not None else []
-        except Exception:  # the user's own function; a compaction does not fail over it
-            logger.exception("the world probe failed")
+        except Exception as error:  # noqa: BLE001 - the user's own; a compaction does not fail over it
+            log_unforeseen(logger, "the world probe failed", error)
             return []
 
     def _context(self, cwd: str | None) -> ProjectContext | None:

@@ -59,7 +59,8 @@ def announce_recap(recap: Recap) -> None:
     """Tell what became of the restating a compaction asked for."""
     found = {"generation": recap.generation, "outcome": recap.outcome, "problems": recap.problems}
     if recap.correction:
-        logger.info("after compaction %d: %s", recap.generation, recap.correction)
+        problems = len(recap.problems)
+        logger.info("after compaction %d the restating had %d faults", recap.generation, problems)
     try:
         write = get_stream_writer()
     except (RuntimeError, KeyError):  # outside of a graph
@@ -77,8 +78,6 @@ def _announce_shares(shares: Shares, write: Callable[[Any], None] | None) -> Non
 
 def announce_recall(brought: Brought, write: Callable[[Any], None] | None) -> None:
     """Tell what was brought into a view unasked, or that it could not be looked for."""
-    if brought.failed:
-        logger.warning("the call goes ahead without recall: %s", "; ".join(brought.reasons))
     if write is not None and (brought.tokens or brought.failed):
         write({"langledger": {"recall": brought.as_event()}})
     record_span(

@@ -218,7 +218,7 @@ class Writer:
                     text = self.redactor.text(storable(answer.text.strip()))
                     return clipped(text, self.sizes.account)
             self.asked.rejected.append(reason.removeprefix("error: "))
-            logger.warning("a summary was rejected: %s", reason)
+            logger.warning("a summary was rejected: the compaction's report says why")
             if reason.startswith(TOO_LATE):
                 break
         return None

@@ -28,7 +28,7 @@ from langledger.database.pool import AsyncDatabase, Database
 from langledger.database.queries import load_queries
 from langledger.errors import ConfigurationError, DatabaseError
 from langledger.operations import Batch, Executor, Operation, Query, Row, arun, call, fetch_all, run
-from langledger.telemetry import count_replica
+from langledger.telemetry import count_replica, without_content
 
 __all__ = ["ANSWER_SECONDS", "Replica", "read"]
 
@@ -195,7 +195,7 @@ class Replica:
         try:
             self._reads = yield from call(self._connect, self._aconnect)
         except DatabaseError as error:
-            self._leave(str(error))
+            self._leave(without_content(error))
         else:
             if not self._reads:
                 self._leave("it does not answer")
@@ -222,7 +222,7 @@ class Replica:
                 partial(self.pool.execute, batch), partial(self.pool.aexecute, batch)
             )
         except DatabaseError as error:
-            self._leave(str(error))
+            self._leave(without_content(error))
             return None
         return answer
 

@@ -20,6 +20,7 @@ from langledger.entries.checks import checked_messages
 from langledger.errors import LangLedgerError
 from langledger.operations import Operation, arun, fetch, impatient, run
 from langledger.outage import append
+from langledger.telemetry import without_content
 
 __all__ = ["LedgerChatMessageHistory", "messages_of"]
 
@@ -94,7 +95,7 @@ class LedgerChatMessageHistory(BaseChatMessageHistory):
                     user_id, message, thread_id=thread_id, entry_id=entry_id
                 )
         except LangLedgerError as error:
-            logger.warning("the user's facts could not be kept: %s", error)
+            logger.warning("the user's facts could not be kept: %s", without_content(error))
 
 
 def messages_of(location: Location) -> Operation[list[BaseMessage]]:

@@ -24,6 +24,7 @@ from langledger.errors import LangLedgerError, NothingToShrinkError
 from langledger.memory.chat_history import LedgerChatMessageHistory, messages_of
 from langledger.memory.turns import completed, fitted, parted
 from langledger.operations import Operation, arun, impatient, run
+from langledger.telemetry import without_content
 from langledger.tokens import count_messages
 
 __all__ = ["LedgerChatMemory"]
@@ -143,7 +144,7 @@ class LedgerChatMemory(BaseChatMemory):
                 )
             )
         except LangLedgerError as error:
-            logger.warning("the user's facts could not be read: %s", error)
+            logger.warning("the user's facts could not be read: %s", without_content(error))
             return ()
 
     def _compactor(self, host: Host) -> Compactor:

@@ -25,6 +25,7 @@ from langledger.operations import Executor, Operation, complete, own_run
 from langledger.state import store
 from langledger.state.extract.keeper import Keeper
 from langledger.state.statements.prose import user_text
+from langledger.telemetry import without_content
 
 if TYPE_CHECKING:
     from langledger.memory.known_facts import KnownFact
@@ -122,7 +123,7 @@ def _read(
             own = [entry for entry in page if (entry.scope or "") == location.scope]
             yield from _learn(reader, facts, user_id, own)
         except Exception as error:  # noqa: BLE001 - a provider raises what it likes
-            logger.warning("the fact model failed: %s: %.200s", type(error).__name__, error)
+            logger.warning("the fact model failed: %s", without_content(error))
             yield from store.put_off(place, token, after=after, last=last, attempts=attempts)
             return
         yield from store.advance(place, token, extracted=last)

@@ -23,6 +23,7 @@ from langledger.recall.analysis import analyse
 from langledger.recall.embeddings import usable
 from langledger.recall.patience import Patience, seconds_for
 from langledger.recall.units import split
+from langledger.telemetry import without_content
 
 __all__ = ["Indexing", "Unit", "query_terms"]
 
@@ -196,7 +197,8 @@ class Indexing:
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001 - any provider's; words find something still
-            logger.warning("searching by words alone: the question's embedding failed: %s", error)
+            said = without_content(error)
+            logger.warning("searching by words alone: the question's embedding failed: %s", said)
             return None
 
     def params(self, vector: HalfVector | None) -> dict[str, Any]:
@@ -270,7 +272,7 @@ def _warn_of_kept(texts: int, error: Exception) -> None:
         "%d texts are stored without vectors and found by their words alone until reindex(): the "
         "embedding failed: %s",
         texts,
-        error,
+        without_content(error),
     )
 
 

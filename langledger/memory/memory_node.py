@@ -9,12 +9,12 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langledger.arguments import check_text, check_whole
-from langledger.compaction.brought import Brought, brought_message
+from langledger.compaction.brought import brought_message
 from langledger.compaction.compactor import ModelCall
 from langledger.compaction.host import Host, locate, user_of
 from langledger.compaction.node import stream_writer
 from langledger.compaction.options import recall_timeout
-from langledger.compaction.recalled import Recaller, keep_brought, read_brought
+from langledger.compaction.recalled import Recaller, keep_brought, not_recalled, read_brought
 from langledger.compaction.returned import State, as_messages, read_messages
 from langledger.compaction.telemetry import announce_recall
 from langledger.compaction.transcript import is_request
@@ -115,8 +115,7 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
                     shown |= yield from self._recalled(call, entry_ids)
             yield from self._learn(call, entry_ids)
         except LangLedgerError as error:
-            failed = Brought(message=max(entry_ids, default=0), reasons=(str(error),), failed=True)
-            announce_recall(failed, stream_writer())
+            announce_recall(not_recalled(error, max(entry_ids, default=0)), stream_writer())
         return shown
 
     def _recalled(

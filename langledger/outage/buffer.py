@@ -28,7 +28,7 @@ from langledger.database.forks import tell_of_forks
 from langledger.entries import Location
 from langledger.errors import DatabaseUnavailableError, LangLedgerError
 from langledger.operations import Executor, Operation, call, run
-from langledger.telemetry import count_waiting
+from langledger.telemetry import count_waiting, without_content
 
 __all__ = ["Held", "Outage", "outage_of", "with_outage_buffer"]
 
@@ -243,7 +243,7 @@ class Outage:
             if run(self.catch_up(), self._executor):
                 self._error = None
         except LangLedgerError as error:
-            logger.warning("messages go on waiting: %s", error)
+            logger.warning("messages go on waiting: %s", without_content(error))
 
 
 def outage_of(executor: Executor) -> Outage | None:

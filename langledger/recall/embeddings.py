@@ -200,6 +200,7 @@ class Embedder:
         except BaseException as error:
             told = isinstance(error, (EmbeddingError, MissingDependencyError))
             gone = EmbeddingError(f"{self.name} was not heard out: {error}")
+            gone.__cause__ = error
             for future in made:
                 future.set_exception(error if told else gone)
             raise
@@ -221,7 +222,9 @@ class Embedder:
             if is_passing(error):
                 raise EmbeddingError(f"{self.name} is not available: {error}") from error
             if len(texts) == 1:
-                return [EmbeddingError(str(error) or type(error).__name__)]
+                fault = EmbeddingError(str(error) or type(error).__name__)
+                fault.__cause__ = error
+                return [fault]
         half = len(texts) // 2
         return [*self._asked_texts(texts[:half]), *self._asked_texts(texts[half:])]
 

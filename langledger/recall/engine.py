@@ -36,7 +36,7 @@ from langledger.recall.tags import HIDDEN
 from langledger.recall.types import Found, Gate, Hit, SearchRequest, Text
 from langledger.recall.uses import touch
 from langledger.recall.worker import Worker
-from langledger.telemetry import traced
+from langledger.telemetry import traced, without_content
 
 __all__ = ["Recall", "space_of"]
 
@@ -309,7 +309,7 @@ class Recall:
         try:
             vector = yield from call(lambda: embedder.question(text, seconds=request.patience))
         except (EmbeddingError, MissingDependencyError) as error:
-            logger.warning("searching without vectors: %s", error)
+            logger.warning("searching without vectors: %s", without_content(error))
             return None, f"searched without vectors: {error}"
         if len(vector) != model["dimensions"]:
             return None, (

@@ -25,6 +25,7 @@ from langledger.recall.analysis import analyse, is_whole
 from langledger.recall.build import text_of
 from langledger.recall.embeddings import is_passing
 from langledger.recall.tags import NOISE, TAGS, importance_of, without_guesses
+from langledger.telemetry import without_content
 
 __all__ = ["Tagger", "tag_all", "tag_some"]
 
@@ -76,7 +77,7 @@ class Tagger:
                     f"the tag model is away ({type(error).__name__}: {str(error)[:200]}); what "
                     "waits for it is asked about later"
                 ) from error
-            logger.warning("the tag model refused %d texts: %.200s", len(rows), error)
+            logger.warning("the tag model refused %d texts: %s", len(rows), without_content(error))
             return {}
         return _read(answer)
 
@@ -139,7 +140,7 @@ def tag_all(tenant: str, spaces: Sequence[UUID] | None, tagger: Tagger | None) -
         while tagger is not None and (some := (yield from tag_some(tenant, spaces, tagger))):
             total += some
     except TagModelAwayError as error:
-        logger.warning("%s", error)
+        logger.warning("the tag model is away: %s", without_content(error))
     return total
 
 

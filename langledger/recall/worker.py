@@ -22,6 +22,7 @@ from langledger.recall.embedding import embed_some
 from langledger.recall.embeddings import Embedder
 from langledger.recall.tagging import Tagger, tag_some
 from langledger.recall.uses import Uses, touch
+from langledger.telemetry import log_unforeseen, without_content
 
 __all__ = ["Worker"]
 
@@ -158,7 +159,7 @@ class Worker:
             try:
                 run(touch(tenant, uses), self._executor)
             except LangLedgerError as error:
-                logger.warning("what was recalled is not noted: %s", error)
+                logger.warning("what was recalled is not noted: %s", without_content(error))
 
     def _waited(self, pause: float) -> bool:
         """Wait until there is enough to do; return whether to go on."""
@@ -188,11 +189,11 @@ class Worker:
                 self._troubles.pop(tenant, None)
         except (EmbeddingError, MissingDependencyError) as error:
             self._troubles[tenant] = str(error)
-            logger.warning("embedding waits: %s", error)
+            logger.warning("embedding waits: %s", without_content(error))
         except LangLedgerError as error:
-            logger.warning("embedding waits for the database: %s", error)
-        except Exception:
-            logger.exception("embedding failed")
+            logger.warning("embedding waits for the database: %s", without_content(error))
+        except Exception as error:  # noqa: BLE001 - the thread goes on, whatever it is
+            log_unforeseen(logger, "embedding failed", error)
         return False
 
     def _tagged(self, tenant: str, space: UUID) -> bool:
@@ -204,7 +205,7 @@ class Worker:
                 if not run(tag_some(tenant, [space], tagger), self._executor):
                     return True
         except LangLedgerError as error:
-            logger.warning("tagging waits: %s", error)
-        except Exception:
-            logger.exception("tagging failed")
+            logger.warning("tagging waits: %s", without_content(error))
+        except Exception as error:  # noqa: BLE001 - the thread goes on, whatever it is
+            log_unforeseen(logger, "tagging failed", error)
         return False

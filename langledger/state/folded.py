@@ -24,6 +24,7 @@ from langledger.errors import DatabaseError
 from langledger.operations import Operation, fetch
 from langledger.redaction import Redactor
 from langledger.state.records import WorkingState
+from langledger.telemetry import without_content
 
 __all__ = ["EVERY", "Maker", "keep", "kept", "maker_of"]
 
@@ -95,7 +96,8 @@ def keep(
             body=Content(STATE_FOLD, zstandard.compress(body, 3)),
         )
     except DatabaseError as error:
-        _logger.debug("the state after entry %s was not kept: %s", seen, error)
+        said = without_content(error)
+        _logger.debug("the state after entry %s was not kept: %s", seen, said)
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any
 from langledger.database.forks import tell_of_forks
 from langledger.errors import LangLedgerError
 from langledger.operations import Executor, Operation, run
+from langledger.telemetry import log_unforeseen, without_content
 
 __all__ = ["Keeper"]
 
@@ -141,6 +142,6 @@ class Keeper:
         try:
             run(job(), self._executor)
         except LangLedgerError as error:
-            logger.warning("the state waits: %s", error)
-        except Exception:
-            logger.exception("work on the state failed")
+            logger.warning("the state waits: %s", without_content(error))
+        except Exception as error:  # noqa: BLE001 - the thread goes on, whatever it is
+            log_unforeseen(logger, "work on the state failed", error)

@@ -27,6 +27,7 @@ from langledger.state.statements.likeness import same
 from langledger.state.statements.proposal import Proposal, Said
 from langledger.state.statements.update import as_said
 from langledger.state.statements.validate import quoted_in, refusal
+from langledger.telemetry import without_content
 
 __all__ = ["Extractor", "extract"]
 
@@ -145,7 +146,7 @@ def _read(
         try:
             said = yield from _findings(location.thread_id, extractor, batch, state)
         except Exception as error:  # noqa: BLE001 - a provider raises what it likes
-            logger.warning("the state model failed: %s: %.200s", type(error).__name__, error)
+            logger.warning("the state model failed: %s", without_content(error))
             yield from store.put_off(
                 location, token, after=after, last=batch.last, attempts=attempts
             )
@@ -187,7 +188,7 @@ def _reviewed(
     try:
         reviewed = yield from extractor.ask(extractor.review_model, messages, thread_id=thread_id)
     except Exception as error:  # noqa: BLE001 - a provider raises what it likes
-        logger.warning("the state review model failed: %s: %.200s", type(error).__name__, error)
+        logger.warning("the state review model failed: %s", without_content(error))
         return []
     return [p for p in reviewed or () if p.sure and any(_is_of(p, asked) for asked in unsure)]
 

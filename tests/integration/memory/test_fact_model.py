@@ -141,7 +141,7 @@ def test_a_model_that_fails_or_hangs_is_asked_again(
     good = answer(fact(HOME, "home"))
     ledger.with_memory(fact_model=ScriptedModel(script=[ValueError("no key"), "I can't."]))
     say(ledger, HOME)
-    assert "the fact model failed: ValueError: no key" in caplog.text
+    assert "the fact model failed: ValueError" in caplog.text
     stuck = StuckModel(script=[good])
     ledger.with_memory(fact_model=stuck, memory_timeout=0.1)
     say(ledger, "Thanks.")

@@ -204,7 +204,7 @@ def test_a_model_that_hangs_is_left_behind(
     ledger.with_memory(tag_model=stuck, memory_timeout=0.1)
     fill(ledger, *SAID)
     ledger.flush()
-    assert "the tag model is away (TimeoutError" in caplog.text
+    assert "the tag model is away: TagModelAwayError from TimeoutError" in caplog.text
     assert ledger.recall("weather", thread_id="t")[0].entry_id == 3
     ledger.with_memory(tag_model=ScriptedModel(script=[SORTED])).flush()
     stuck.released.set()

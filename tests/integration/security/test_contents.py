@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from langledger import Ledger
 from langledger.encryption import KeyRing
@@ -15,6 +17,7 @@ from langledger.encryption.marks import SEALED, TEXT
 from langledger.errors import EmbeddingError, LangLedgerError
 from langledger.rotation import rotate_keys
 from tests.support.lived import live
+from tests.support.scripted import ScriptedModel
 from tests.support.words import Words
 
 WORD = "zanzibar"
@@ -62,6 +65,52 @@ def test_no_log_line_tells_what_could_not_be_embedded(
         with pytest.raises(EmbeddingError):
             ledger.flush()
     assert [r for r in caplog.records if WORD in _FORMATTER.format(r)] == []
+
+
+def test_no_log_line_tells_what_models_were_asked_or_answered(
+    dsn: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Refusing(Words):
+        def embed_query(self, text: str) -> list[float]:
+            raise ValueError(f"too long: {text}")
+
+    def refuse(messages: list[BaseMessage]) -> AIMessage:
+        raise ValueError(f"refused: {messages[-1].text} {WORD}")
+
+    def write(messages: list[BaseMessage]) -> AIMessage:
+        answers = (f"I edited /etc/{WORD}.py, see #9999. " * 30, f"Sorry, no {WORD}.")
+        return AIMessage(answers[len(writer.sent) % 2])
+
+    refusing, writer = ScriptedModel(script=[refuse]), ScriptedModel(script=[write])
+    model = ScriptedModel(script=[f"I am at {WORD}, and have edited {WORD}.py."])
+    caplog.set_level(logging.DEBUG)
+    with Ledger.from_conn_string(dsn, embeddings=Refusing()) as ledger:
+        ledger.with_memory(tag_model=refusing, fact_model=refusing)
+        kept = ledger.middleware(
+            window=3000,
+            model=writer,
+            state_model=refusing,
+            recap="always",
+            world_probe=lambda: 1 / 0,
+        )
+        agent = create_agent(model, [], middleware=[kept], checkpointer=ledger.checkpointer())
+        config: Any = {"configurable": {"thread_id": "t", "user_id": "ann"}}
+        for turn in range(5):
+            said = f"Always use {WORD}; edit {WORD}.py {turn}. " + "The port was quiet. " * 90
+            agent.invoke({"messages": [HumanMessage(said)]}, config)
+        ledger.flush()
+        ledger.recall(f"the pin of {WORD}", thread_id="t")
+        assert ledger.compactions("t")
+    lines = [_FORMATTER.format(r) for r in caplog.records if r.name.startswith("langledger")]
+    for told in (
+        "without vectors",
+        "the tag model",
+        "the state model",
+        "the fact model",
+        "rejected",
+    ):
+        assert any(told in line for line in lines), told
+    assert [line for line in lines if WORD in line.lower()] == []
 
 
 def test_a_large_tenant_gets_its_index_from_a_role_that_owns_nothing(

@@ -177,7 +177,7 @@ def test_what_is_sure_does_not_wait_for_a_larger_model_that_cannot_be_asked(
     large = ScriptedModel(script=[ConnectionError("no route")])
     talk(ledger, small, SAID, state_review_model=large)
     assert decided(ledger) == ["Amounts are kept in rappen"]
-    assert "the state review model failed: ConnectionError: no route" in caplog.text
+    assert "the state review model failed: ConnectionError\n" in caplog.text
     assert len(small.sent) == 1
 
 
@@ -203,7 +203,7 @@ def test_a_model_that_hangs_is_given_up(ledger: Ledger, caplog: pytest.LogCaptur
     talk(ledger, ScriptedModel(script=[stuck]), SAID, state_timeout=0.2)
     release.set()
     assert decided(ledger) == []
-    assert "model failed: TimeoutError: no answer within 0.2 s (state_timeout)" in caplog.text
+    assert "the state model failed: TimeoutError from TimeoutError" in caplog.text
 
 
 def test_a_model_out_of_time_is_not_asked_in_another_mode() -> None:

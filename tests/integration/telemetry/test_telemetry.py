@@ -115,6 +115,30 @@ def test_a_run_is_traced_and_measured_without_its_content(
     assert SECRET_WORD not in everything(spans, reader)
 
 
+def test_a_model_call_that_fails_is_a_span_with_its_kind_alone(
+    dsn: str, exported: tuple[InMemorySpanExporter, InMemoryMetricReader]
+) -> None:
+    exporter, reader = exported
+    exporter.clear()
+    failing = Writer(script=[ValueError(f"refused: {SECRET_WORD}")])
+    model = ScriptedModel(script=[f"About {SECRET_WORD}: " + "so it is, and so it stays. " * 60])
+    with Ledger.from_conn_string(dsn) as ledger:
+        agent = create_agent(model, [], middleware=[ledger.middleware(window=3000, model=failing)])
+        messages: list[Any] = []
+        for turn in range(5):
+            asked = [*messages, HumanMessage(f"{SECRET_WORD}, part {turn}?")]
+            messages = agent.invoke({"messages": asked}, {"configurable": {"thread_id": "t"}})[
+                "messages"
+            ]
+    spans = exporter.get_finished_spans()
+    calls = [span for span in spans if span.name == "chat writer-1"]
+    assert calls
+    for span in calls:
+        assert not span.status.is_ok
+        assert dict(span.attributes or {})["error.type"] == "ValueError"
+    assert SECRET_WORD not in everything(spans, reader)
+
+
 def test_a_failure_is_a_span_with_its_kind_alone(
     dsn: str, exported: tuple[InMemorySpanExporter, InMemoryMetricReader]
 ) -> None:
