@@ -47,7 +47,8 @@ _OPERATORS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$l
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
 _COMPARES = (
     "filter 'metadata.{path}' compares values in the database, where they are encrypted: "
-    "filter by role, tag, task, user, path, symbol, topic or time"
+    "filter by role, tag, task, user, path, symbol, topic or time, or look through the hits, whose "
+    "metadata is decrypted"
 )
 # What the caller gave under a key, and the members where that is a list.
 _GIVEN = SQL("(SELECT {0} UNION ALL SELECT jsonb_path_query({0}, '$[*]')) AS g (item)")
