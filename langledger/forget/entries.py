@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
+import ormsgpack
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from langledger.checkpoint.records import read_log
@@ -28,7 +30,10 @@ _queries = load_queries("langledger.forget")
 _PAGE = 500
 _OWN = "langledger"  # marks messages that a view was given
 _TELLING = 16  # bytes; a shorter text is looked for as a whole string only
-_LONG_ARGUMENT = 64  # characters; shorter ones are names and paths, which stand everywhere
+_RESUMING = (
+    "00000000-0000-0000-0000-000000000000"  # LangGraph's task of what Command(resume=) gives
+)
+_ANSWER = 4  # characters of what a person answered; less is "yes" and "no"
 
 
 def entries_part(
@@ -102,6 +107,8 @@ def _held(location: Location, needles: _Needles) -> Operation[bool]:
         for record in read_log(row["body"]):
             if needles.stand_in(record.raw) or needles.stand_in(record.details.values):
                 return True
+            if record.details.other_id == _RESUMING and needles.quote(record.details.values):
+                return True
     after = 0
     while True:
         page = yield from fetch(_queries["values_after"], **location.keys, after=after, limit=_PAGE)
@@ -115,30 +122,43 @@ def _held(location: Location, needles: _Needles) -> Operation[bool]:
 
 @dataclass(frozen=True, slots=True)
 class _Needles:
-    """Texts to look for, as serialised values hold them."""
+    """Texts to look for, as they were said and as serialised values hold them."""
 
+    said: frozenset[str]
     texts: frozenset[bytes]
 
     @classmethod
     def of(cls, messages: Iterable[BaseMessage]) -> _Needles:
-        texts = {text for message in messages for text in _texts(message)}
-        return cls(frozenset(form for text in texts if text for form in _forms(text)))
+        said = frozenset(text for message in messages for text in _texts(message) if text)
+        return cls(said, frozenset(form for text in said for form in _forms(text)))
 
     def stand_in(self, data: bytes) -> bool:
         """Tell whether one of them is in there."""
         return any(text in data for text in self.texts)
 
+    def quote(self, values: bytes) -> bool:
+        """Tell whether they say what a person answered to an interrupt."""
+        answers = (text for text in _strings(values) if len(text) >= _ANSWER)
+        return any(answer in text for answer in answers for text in self.said)
+
 
 def _texts(message: BaseMessage) -> Iterator[str]:
+    """Yield what a message says: its text and arguments, and of the rest what is long enough.
+
+    A call's id tells where LangGraph keeps the call itself, in what it sent to the tools' node.
+    """
     yield message.text
+    around: list[object] = [message.content, message.additional_kwargs]
+    if isinstance(message, ToolMessage):
+        around.append(message.artifact)
+    if isinstance(message, AIMessage):
+        around.append(message.invalid_tool_calls)
+        for call in message.tool_calls:
+            yield from _strings(call["args"])
+            yield call["id"] or ""
     yield from (
-        text
-        for text in _strings(message.content)
-        if len(text.encode("utf-8", "replace")) >= _TELLING
+        text for text in _strings(around) if len(text.encode("utf-8", "replace")) >= _TELLING
     )
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    for call in calls:
-        yield from (text for text in _strings(call["args"]) if len(text) >= _LONG_ARGUMENT)
 
 
 def _forms(text: str) -> Iterator[bytes]:
@@ -158,9 +178,18 @@ def _strings(value: object) -> Iterator[str]:
     elif isinstance(value, Mapping):
         for item in cast("Mapping[object, object]", value).values():
             yield from _strings(item)
-    elif isinstance(value, list):
-        for item in cast("list[object]", value):
+    elif isinstance(value, list | tuple):
+        for item in cast("Sequence[object]", value):
             yield from _strings(item)
+    elif isinstance(value, bytes):  # what stands serialised in something serialised
+        with suppress(ValueError):
+            yield from _strings(_unpacked(value))
+
+
+def _unpacked(value: bytes) -> object:
+    return ormsgpack.unpackb(
+        value, ext_hook=lambda _, data: data, option=ormsgpack.OPT_NON_STR_KEYS
+    )
 
 
 def _message(row: Row) -> BaseMessage:

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain.agents.middleware import TodoListMiddleware
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
+from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from langledger import AsyncLedger, Ledger
@@ -149,6 +151,62 @@ def test_checkpoints_stay_where_only_messages_hold_it(ledger: Ledger, module_dsn
     kept = graph.get_state(config("t")).values
     assert [m.text for m in kept["messages"]] == ["[entry 1 was forgotten]", "I see."]
     assert kept["question"] == "?"
+
+
+@tool
+def ask(q: str) -> str:
+    """Ask a person."""
+    return f"a person said: {interrupt({'q': q})}"
+
+
+def test_checkpoints_go_where_arguments_and_answers_stand_in_them(
+    ledger: Ledger, module_dsn: str
+) -> None:
+    todo = {"todos": [{"content": "Bob, zanzibar", "status": "pending"}]}
+    script = [
+        AIMessage("", tool_calls=[{"name": "write_todos", "args": todo, "id": "call-1"}]),
+        "noted",
+        AIMessage("", tool_calls=[{"name": "ask", "args": {"q": "pin?"}, "id": "call-2"}]),
+        "thanks",
+    ]
+    agent = create_agent(
+        ScriptedModel(script=script),
+        [ask],
+        middleware=[TodoListMiddleware(), ledger.middleware(window=8000)],
+        checkpointer=ledger.checkpointer(),
+    )
+    for thread in ("todo", "resumed"):
+        agent.invoke({"messages": [HumanMessage("go on")]}, config(thread))
+    agent.invoke(Command(resume="timbuktu"), config("resumed"))
+    held = {thread: ledger.history(thread) for thread in ("todo", "resumed")}
+    assert agent.get_state(config("todo")).values["todos"]
+    for thread, word in (("todo", "zanzibar"), ("resumed", "timbuktu")):
+        assert "checkpoint" in told(module_dsn, word, tenant=ledger.tenant)
+        about = [e.entry_id for e in held[thread] if word in str(e.message)]
+        assert "checkpoint" in ledger.forget(thread_id=thread, entry_ids=about).counts
+        assert told(module_dsn, word, tenant=ledger.tenant) == []
+        assert agent.get_state(config(thread)).values == {}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        AIMessage("", additional_kwargs={"reasoning_content": SECRET}),
+        AIMessage("", invalid_tool_calls=[{"name": "f", "args": SECRET, "id": "1", "error": "no"}]),
+        ToolMessage("done", tool_call_id="1", artifact={"seen": [SECRET]}),
+        AIMessage("", tool_calls=[{"name": "f", "args": {"n": {"q": "zanzibar 4711"}}, "id": "1"}]),
+    ],
+)
+def test_all_that_a_message_says_is_looked_for_in_checkpoints(
+    ledger: Ledger, module_dsn: str, message: BaseMessage
+) -> None:
+    graph = _graph(ledger)
+    text = "zanzibar 4711" if isinstance(message, AIMessage) and message.tool_calls else SECRET
+    said = [AIMessage("", tool_calls=[{"name": "f", "args": {}, "id": "1"}]), message]
+    asked = said if isinstance(message, ToolMessage) else [message]
+    graph.invoke({"messages": asked, "question": text}, config("t"))
+    ledger.forget(thread_id="t", entry_ids=len(asked))
+    assert told(module_dsn, "4711", tenant=ledger.tenant) == []
 
 
 def test_a_user_goes_and_the_others_in_a_thread_stay(ledger: Ledger, module_dsn: str) -> None:
