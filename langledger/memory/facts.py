@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from langledger.state.statements.chinese import CHINESE
 from langledger.state.statements.languages import grammar_of
-from langledger.state.statements.prose import sentences
+from langledger.state.statements.prose import own_words, sentences
 
 __all__ = ["Fact", "facts_in", "is_plainly_said"]
 
@@ -224,7 +224,7 @@ def facts_in(text: str) -> list[Fact]:
         text: What the user typed.
     """
     found: dict[str, Fact] = {}
-    for sentence in sentences(text):
+    for sentence in sentences(own_words(text)):
         for fact in _facts(sentence):
             found.setdefault(fact.text, fact)
     return list(found.values())
@@ -238,7 +238,7 @@ def is_plainly_said(quote: str, text: str) -> bool:
         text: What the user typed.
     """
     words = _folded(quote)
-    holding = [sentence for sentence in sentences(text) if words in _folded(sentence)]
+    holding = [sentence for sentence in sentences(own_words(text)) if words in _folded(sentence)]
     return len(words) >= _SHORTEST and any(map(_is_plain, holding))
 
 

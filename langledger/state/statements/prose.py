@@ -7,6 +7,7 @@ import re
 from langchain_core.messages import BaseMessage
 
 from langledger.entries.at_hand import is_user_run
+from langledger.state.statements.copies import without_copies
 from langledger.state.statements.pages import without_navigation
 from langledger.state.text import message_text, one_line, without_emphasis
 
@@ -25,7 +26,12 @@ LONGEST_SENTENCE = 400
 
 _LONGEST = 12_000
 _HEAD = 6_000
-_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+# At the start of a line or, as people paste, at its end.
+_FENCE = re.compile(
+    r"^(?:[ \t]*(```|~~~)|(?P<before>[^\n`]*)(```)[\w+#.-]*[ \t]*$).*?"
+    r"(?:^[ \t]*(?:\1|\3)[^\n]*$|(?:\1|\3)[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 _TAGGED = re.compile(r"<([A-Za-z][\w-]*)(?: [^<>\n]*)?>.*?</\1>", re.DOTALL)
 _QUOTED = re.compile(r"^\s*(?:>|\||[│┃█⋮]|\$ |>>> |\+\+? |-- |diff --git|@@ |\d+[:|→]\s)")
 # A keyword alone makes no code: "let's use tabs", "class names must be short" are prose.
@@ -66,14 +72,6 @@ _HANDED_OVER = re.compile(
     r"|according)\b|规则|规范|约定|遵守|遵循|按照|要求",
     re.IGNORECASE,
 )
-# What the rest of a line is a copy of, as in "here is the prompt of our bot: You must always ...".
-_SHOWN = re.compile(
-    r"^(?P<head>[^\n:.!?]*\b(?:here(?:['’]s| is| are)|this is|below is|(?:i|we) (?:got|get|see))\b"
-    r"[^\n:.!?]{0,40}\b(?:prompts?|logs?|outputs?|mails?|emails?|repl(?:y|ies)|responses?"
-    r"|transcripts?|reviews?|quotes?|comments?|messages?|errors?|excerpts?)\b[^\n:.!?]{0,30}:)"
-    r"[ \t]+\S.*$",
-    re.IGNORECASE | re.MULTILINE,
-)
 # The points of a list on one line: "1) use ruff 2) dont touch vendor/".
 _NUMBER = re.compile(r"(?:(?<=\s)|(?<=[:：,;，；])|^)[（(]?([1-9])[)）]\s*(?=\S)", re.MULTILINE)
 _WRAPPED_FROM = 40  # characters of a line that an editor may have broken
@@ -101,7 +99,7 @@ def own_words(text: str) -> str:
     A page that the words before it hand over, as in "do the following:", is the user's too; what
     they show of others is not.
     """
-    text = _SHOWN.sub(r"\g<head>", without_navigation(text))
+    text = without_copies(without_navigation(text))
     page = _PAGE.search(text)
     if page is None:
         return text
@@ -128,7 +126,10 @@ def without_blocks(text: str) -> str:
     """Return a text without its blocks of code and what tags wrap; of a very long one the ends."""
     if len(text) > _LONGEST:
         text = f"{text[:_HEAD]}\n{text[-_HEAD:]}"
-    return _TAGGED.sub("\n", _FENCE.sub("\n", text)) if "<" in text or "`" in text else text
+    if not any(mark in text for mark in ("<", "```", "~~~")):
+        return text
+    unfenced = _FENCE.sub(lambda found: f"{found['before'] or ''}\n", text)
+    return _TAGGED.sub("\n", unfenced)
 
 
 def is_prose(line: str) -> bool:
