@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, get_buffer_string
 from pydantic import ConfigDict, Field, model_validator
 
+from langledger.arguments import shown, spelled
 from langledger.compaction.brought import brought_message
 from langledger.compaction.compactor import Compactor, ModelCall
 from langledger.compaction.host import Host
@@ -20,7 +21,7 @@ from langledger.compaction.options import compactor_of, recall_timeout
 from langledger.compaction.recalled import Recaller
 from langledger.compaction.telemetry import announce_recall
 from langledger.entries import Location
-from langledger.errors import LangLedgerError, NothingToShrinkError
+from langledger.errors import ConfigurationError, LangLedgerError, NothingToShrinkError
 from langledger.memory.chat_history import LedgerChatMessageHistory, messages_of
 from langledger.memory.turns import completed, fitted, parted
 from langledger.operations import Operation, arun, impatient, run
@@ -160,6 +161,8 @@ class LedgerChatMemory(BaseChatMemory):
         )
 
     def _input(self, inputs: dict[str, Any]) -> str:
+        if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
+            raise ConfigurationError(f"a chain's inputs are a dict, not {shown(inputs)}")
         key = self.input_key
         if key is None:
             try:
@@ -167,7 +170,7 @@ class LedgerChatMemory(BaseChatMemory):
             except ValueError:  # none, or several: nothing says which is the user's
                 return ""
         value = inputs.get(key)
-        return value.text if isinstance(value, BaseMessage) else str(value or "")
+        return value.text if isinstance(value, BaseMessage) else spelled("the input", value or "")
 
     def _as_asked(self, context: list[BaseMessage]) -> list[BaseMessage] | str:
         return context if self.return_messages else self._as_text(context)

@@ -15,6 +15,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langledger import AsyncLedger, Ledger, LedgerChatMemory, LedgerChatMessageHistory
 from langledger.compaction.validity import provider_problems
 from langledger.database import AsyncDatabase, Database
+from langledger.errors import ConfigurationError
 from langledger.tokens import count_messages
 from tests.support.scripted import ScriptedModel
 
@@ -160,6 +161,9 @@ def test_keys_and_prefixes(ledger: Ledger) -> None:
     )
     template = PromptTemplate.from_template("{history}|{q}")
     assert template.format(**memory.load_memory_variables({}), q="y").endswith("Bot: Two.|y")
+    for wrong in (5, None, ["q"], HumanMessage("x")):
+        with pytest.raises(ConfigurationError, match="inputs are a dict, not"):
+            memory.load_memory_variables(wrong)  # type: ignore[arg-type]  - what is wrong
 
 
 async def test_awaited(async_database: AsyncDatabase) -> None:

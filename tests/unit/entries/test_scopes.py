@@ -6,7 +6,8 @@ import pytest
 
 from langledger.checkpoint.keys import Target
 from langledger.compaction.host import locate
-from langledger.entries.scopes import scope_of
+from langledger.entries.scopes import agent_of, configurable_of, scope_of
+from langledger.errors import ConfigurationError
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,11 @@ def test_the_checkpointer_and_a_node_of_one_graph_have_one_scope(
 
     node = f"{graph}|model:7" if graph else "model:7"
     assert locate("x", config(node), []).scope == Target.of("x", config(graph)).location.scope
+
+
+@pytest.mark.parametrize("config", [None, "thread", ["a"], {"configurable": 5}, {"metadata": "x"}])
+def test_a_config_that_is_none_says_nothing(config: Any) -> None:
+    assert configurable_of(config) == {}
+    assert agent_of(config) is None
+    with pytest.raises(ConfigurationError, match="no thread: pass config="):
+        locate("tenant", config, [])
