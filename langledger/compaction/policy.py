@@ -8,7 +8,7 @@ from typing import cast
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from langledger.arguments import check_whole
+from langledger.arguments import check_whole, shown
 from langledger.compaction.pairing import Tracked, Unit
 from langledger.compaction.triggers import Due, Keep, Measures, Triggers
 from langledger.entries.ranges import Ranges
@@ -64,7 +64,7 @@ class Policy:
                 f"hard_trigger {self.hard_trigger:g} is below the trigger {max(shares):g}"
             )
         if not isinstance(self.wait_for_turn, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - users need not type
-            raise ConfigurationError(f"wait_for_turn is true or false, not {self.wait_for_turn!r}")
+            raise ConfigurationError(f"wait_for_turn is true or false, not {shown(self.wait_for_turn)}")
         for name in ("max_summary_tokens", "max_state_tokens", "max_pinned_tokens"):
             check_whole(name, getattr(self, name), least=100)
         check_whole("keep_files", self.keep_files, most=100)
@@ -387,4 +387,4 @@ def _summarise(
 def _check_share(name: str, value: object) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not 0 <= cast("float", value) < 1 or (name != "min_gain" and not value):
-        raise ConfigurationError(f"{name} is a share between 0 and 1, not {value!r}")
+        raise ConfigurationError(f"{name} is a share between 0 and 1, not {shown(value)}")
