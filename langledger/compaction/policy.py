@@ -64,7 +64,8 @@ class Policy:
                 f"hard_trigger {self.hard_trigger:g} is below the trigger {max(shares):g}"
             )
         if not isinstance(self.wait_for_turn, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - users need not type
-            raise ConfigurationError(f"wait_for_turn is true or false, not {shown(self.wait_for_turn)}")
+            told = shown(self.wait_for_turn)
+            raise ConfigurationError(f"wait_for_turn is true or false, not {told}")
         for name in ("max_summary_tokens", "max_state_tokens", "max_pinned_tokens"):
             check_whole(name, getattr(self, name), least=100)
         check_whole("keep_files", self.keep_files, most=100)
