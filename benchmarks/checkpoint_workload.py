@@ -162,12 +162,12 @@ def machine(dsn: str) -> str:
 
 
 @contextmanager
-def server(dsn: str | None) -> Iterator[str]:
+def server(dsn: str | None, data_dir: Path | None = None) -> Iterator[str]:
     """The server given, or the embedded one in a temporary folder, everything at its defaults."""
     if dsn:
         yield dsn
         return
-    with tempfile.TemporaryDirectory(prefix="langledger-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="langledger-bench-", dir=data_dir) as folder:
         Path(folder).chmod(0o755)
         with EmbeddedServer(Path(folder) / "data", settings={"max_wal_size": "8GB"}) as running:
             yield running.dsn

@@ -276,11 +276,17 @@ BENCHES = [
         of="load",
     ),
     script("load", "", "--conversations 2 --pools 2 --turns 2 --systems ledger"),
-    script("soak", "--seconds 150 --turns 5 --kept 20", "--seconds 5 --conversations 2"),
-    script("scaling_size", "--sizes 12000,100000,400000", "--sizes 4000 --calls 5"),
+    script(
+        "soak",
+        "--seconds 3300 --kept 40 --plot {out}/soak.png",
+        "--seconds 5 --conversations 2 --plot {out}/soak.png",
+    ),
+    script(
+        "scaling_size", "--sizes 12000,100000,400000,1000000 --calls 100", "--sizes 4000 --calls 5"
+    ),
     script("scaling_simulation", "", "--nodes 4 --entries 1e8 --tenants 1000"),
     script("fault_injection", "--times 2", "--times 1 --seconds 1 --only client"),
-    script("fuzz_entry_points", "--times 25", "--times 1"),
+    script("fuzz_entry_points", f"--times 5 --sessions {SMALLEST}", "--times 1 --only store page"),
     script("encryption", "{shared}/transcripts/codex/parking-lot.jsonl", SMALLEST),
     script("ui_page", "", "--entries 100 --runs 1"),
     # Repositories.
