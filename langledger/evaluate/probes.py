@@ -11,20 +11,20 @@ what it was at and nothing else.
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
+from langledger.compaction.summary_model import for_summaries
 from langledger.errors import ConfigurationError
-from langledger.evaluate.asking import MAX_ANSWER, ask, transcript
+from langledger.evaluate.asking import MAX_ANSWER, ask, reply, transcript
 from langledger.evaluate.calls import Calls, attempt
 from langledger.evaluate.facts import Facts, facts_of, flat
 from langledger.evaluate.journal import Journal, Record
@@ -47,7 +47,9 @@ _JUDGE = (
     "or nothing) to 5 (right and complete), held against what is known to be true. Answer with one "
     'JSON object from letter to number, such as {"A": 3, "B": 0}.'
 )
-_OBJECT = re.compile(r"\{[^{}]*\}")
+_RATING = re.compile(
+    r'"([A-Z])"\s*:\s*([0-5](?:\.\d+)?)(?![\w.])'
+)  # also where a comma is too much
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,24 +279,22 @@ def _rated(judge: BaseChatModel, probe: Probe, answers: Sequence[Record]) -> lis
     letters = [chr(ord("A") + number) for number in range(len(shuffled))]
     told = "\n\n".join(f"{x}: {a['said']}" for x, a in zip(letters, shuffled, strict=True))
     truth = "; ".join(probe.expected)
-    prompt = f"{_JUDGE}\n\nQuestion: {probe.question}\nTrue: {truth}\n\n{told}"
-    ratings = _ratings(ask(judge, "", prompt))
+    # What to answer with stands at the end too: small models go on with what they read last.
+    prompt = (
+        f"{_JUDGE}\n\nQuestion: {probe.question}\nTrue: {truth}\n\n{told}\n\n"
+        f"Your JSON object with the letters {', '.join(letters)}:"
+    )
+    order = [SystemMessage("You rate answers."), HumanMessage(prompt)]
+    verdict = reply(for_summaries(judge, max_output=MAX_ANSWER), order)
+    ratings = dict(_RATING.findall("" if verdict is None else verdict.text))
     return [
         {
             "kind": "rating", "probe": probe.kind, "question": probe.question,
             "strategy": answer["run"]["strategy"], "rating": float(rating),
         }
         for letter, answer in zip(letters, shuffled, strict=True)
-        if isinstance(rating := ratings.get(letter), int | float) and 0 <= rating <= 5
+        if (rating := ratings.get(letter)) is not None and float(rating) <= 5
     ]  # fmt: skip
-
-
-def _ratings(verdict: str) -> dict[str, Any]:
-    found = _OBJECT.search(verdict)
-    try:
-        return cast("dict[str, Any]", json.loads(found[0])) if found else {}
-    except ValueError:
-        return {}
 
 
 def _table(records: Sequence[Record], key: str, *, percent: bool) -> str:

@@ -69,7 +69,7 @@ class Asked:
 
 def test_answers_are_scored_kept_and_rated(database: Database, session: Path) -> None:
     asked, model = Asked(database, session, Journal(None)), Echo()
-    judge = Echo(answer='{"A": 4, "B": 1.5}')
+    judge = Echo(answer='The ratings: {"A": 4, "B": 1.5,}')
     assert asked(model, "full-history") == {
         "full-history": {"recall": 1.0, "decision": 1.0, "artifact": 1.0, "continuation": 1.0}
     }
