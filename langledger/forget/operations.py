@@ -219,6 +219,6 @@ def _moment(max_age: object) -> datetime:
 
 
 def _checked_tags(tags: Sequence[str] | None) -> list[str]:
-    if isinstance(tags, str):
-        raise ConfigurationError(f"tags must be a list such as [{tags!r}]")
+    if tags is not None and (isinstance(tags, str) or not isinstance(tags, Iterable)):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not be typed
+        raise ConfigurationError(f"tags must be a list such as ['noise'], not {shown(tags)}")
     return [check_text("a tag", tag) for tag in tags or ()]

@@ -74,6 +74,7 @@ def test_entries_of_a_tag_go_and_those_that_say_more_stay(ledger: Ledger, module
         {"max_age": timedelta(0)},
         {"max_age": timedelta.max},
         {"max_age": DAYS, "tags": "noise"},
+        {"max_age": DAYS, "tags": 5},
         {"max_age": DAYS, "tags": [""]},
         {"max_age": DAYS, "dry_run": 1},
     ],
