@@ -1,10 +1,12 @@
 """Many conversations at once: throughput, latency, memory and sessions, beside PostgresSaver.
 
     python benchmarks/load.py [--dsn DSN] [--conversations 32,256] [--pools 4,32] [--turns 6]
-                              [--systems postgres,ledger] [--pooled] [--tenants 1] [--json FILE]
+        [--rounds 3] [--systems postgres,ledger] [--pooled] [--json FILE]
 
 Each conversation is a task that does one turn after the other (see load_workload.py) on one shared
-checkpointer and one shared store. The systems take turns, each in a database of its own. With
+checkpointer and one shared store. The systems take turns, --rounds times, each in a database of its
+own; the figures are of all rounds together, as what else the machine does changes from one to the
+next. Processor time, of the client and of the server's sessions, depends least on that. With
 --pooled they reach the server through PgBouncer in transaction mode, with as many sessions as the
 pool has connections.
 """
@@ -19,8 +21,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from checkpoint_workload import machine, new_database, server
+from checkpoint_workload import _on_processor, _sessions, machine, new_database, server
 from load_workload import SYSTEMS, Conversation, System, percentiles, pgbouncer, rss, watching
+from psycopg.conninfo import conninfo_to_dict
 
 
 async def talk(system: System, number: int, turns: int) -> list[float]:
@@ -39,18 +42,13 @@ async def measure(name: str, dsn: str, reached: str, options: Any) -> dict[str, 
                 *(talk(system, number, options.turns) for number in range(options.many))
             )
             wall = time.perf_counter() - started
-    taken = [seconds for run in runs for seconds in run]
-    p50, p95, p99 = percentiles(taken)
+            database = str(conninfo_to_dict(dsn)["dbname"])
+            server_cpu = sum(map(_on_processor, _sessions(database)))
     return {
-        "system": name,
-        "conversations": options.many,
-        "pool": options.pool,
-        "pooled": options.pooled,
-        "turns_per_second": len(taken) / wall,
-        "p50_ms": p50,
-        "p95_ms": p95,
-        "p99_ms": p99,
-        "client_cpu_ms": (time.process_time() - processor) / len(taken) * 1e3,
+        "taken": [seconds for run in runs for seconds in run],
+        "wall": wall,
+        "client_cpu": time.process_time() - processor,
+        "server_cpu": server_cpu,
         "client_mb": watch.rss / 1e6,
         "grown_mb": (watch.rss - before) / 1e6,
         "sessions": watch.sessions,
@@ -58,13 +56,38 @@ async def measure(name: str, dsn: str, reached: str, options: Any) -> dict[str, 
 
 
 def cell(server_dsn: str, options: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for name in options.systems.split(","):
-        with ExitStack() as stack:
-            dsn = stack.enter_context(new_database(server_dsn))
-            reached = stack.enter_context(pgbouncer(dsn, options.pool)) if options.pooled else dsn
-            found.append(asyncio.run(measure(name, dsn, reached, options)))  # noqa: TID251
-    return found
+    names = options.systems.split(",")
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for _ in range(options.rounds):
+        for name in names:
+            with ExitStack() as stack:
+                dsn = reached = stack.enter_context(new_database(server_dsn))
+                if options.pooled:
+                    reached = stack.enter_context(pgbouncer(dsn, options.pool))
+                run = asyncio.run(measure(name, dsn, reached, options))  # noqa: TID251
+                found[name].append(run)
+    return [together(name, rounds, options) for name, rounds in found.items()]
+
+
+def together(name: str, rounds: list[dict[str, Any]], options: Any) -> dict[str, Any]:
+    """Return the figures of all rounds of a system."""
+    taken = [seconds for run in rounds for seconds in run["taken"]]
+    p50, p95, p99 = percentiles(taken)
+    return {
+        "system": name,
+        "conversations": options.many,
+        "pool": options.pool,
+        "pooled": options.pooled,
+        "turns_per_second": len(taken) / sum(run["wall"] for run in rounds),
+        "p50_ms": p50,
+        "p95_ms": p95,
+        "p99_ms": p99,
+        "client_cpu_ms": sum(run["client_cpu"] for run in rounds) / len(taken) * 1e3,
+        "server_cpu_ms": sum(run["server_cpu"] for run in rounds) / len(taken) * 1e3,
+        "client_mb": max(run["client_mb"] for run in rounds),
+        "grown_mb": max(run["grown_mb"] for run in rounds),
+        "sessions": max(run["sessions"] for run in rounds),
+    }
 
 
 def show(rows: list[dict[str, Any]]) -> None:
@@ -74,7 +97,8 @@ def show(rows: list[dict[str, Any]]) -> None:
             f"{row['conversations']:>5} {row['pool']:>5} {'yes' if row['pooled'] else 'no':>7} "
             f"{row['system']:>9} {row['turns_per_second']:>8.1f} "
             f"{row['turns_per_second'] / base:>6.2f}x {row['p50_ms']:>8.0f} {row['p95_ms']:>8.0f} "
-            f"{row['p99_ms']:>8.0f} {row['client_cpu_ms']:>8.1f} {row['client_mb']:>7.0f} "
+            f"{row['p99_ms']:>8.0f} {row['client_cpu_ms']:>8.1f} {row['server_cpu_ms']:>8.1f} "
+            f"{row['client_mb']:>7.0f} "
             f"{row['grown_mb']:>+7.0f} {row['sessions']:>5}",
             flush=True,
         )
@@ -86,6 +110,7 @@ def main() -> None:
     parser.add_argument("--conversations", default="32,256")
     parser.add_argument("--pools", default="4,32")
     parser.add_argument("--turns", type=int, default=6)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--systems", default="postgres,ledger")
     parser.add_argument("--pooled", action="store_true")
     parser.add_argument("--json", type=Path)
@@ -95,7 +120,7 @@ def main() -> None:
         print(machine(dsn))
         print(
             "conv.  pool  pooler    system  turns/s  times   p50 ms   p95 ms   p99 ms   cpu ms"
-            "      MB  grown  sess."
+            "  server      MB  grown  sess."
         )
         for many in map(int, options.conversations.split(",")):
             for pool in map(int, options.pools.split(",")):

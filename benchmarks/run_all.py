@@ -272,10 +272,10 @@ BENCHES = [
     script(
         "load-pooled",
         "--pooled --conversations 256 --pools 8 --turns 3",
-        "--pooled --conversations 2 --pools 2 --turns 2 --systems ledger",
+        "--pooled --conversations 2 --pools 2 --turns 2 --rounds 1 --systems ledger",
         of="load",
     ),
-    script("load", "", "--conversations 2 --pools 2 --turns 2 --systems ledger"),
+    script("load", "", "--conversations 2 --pools 2 --turns 2 --rounds 1 --systems ledger"),
     script(
         "soak",
         "--seconds 3300 --kept 40 --plot {out}/soak.png",
