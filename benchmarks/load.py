@@ -36,23 +36,28 @@ async def measure(name: str, dsn: str, reached: str, options: Any) -> dict[str, 
     async with SYSTEMS[name](reached, options.pool) as system:
         await talk(system, 10**6, 2)  # what a first call alone pays
         before, processor = rss(), time.process_time()
+        served = on_processor(dsn)
         async with watching(dsn) as watch:
             started = time.perf_counter()
             runs = await asyncio.gather(
                 *(talk(system, number, options.turns) for number in range(options.many))
             )
             wall = time.perf_counter() - started
-            database = str(conninfo_to_dict(dsn)["dbname"])
-            server_cpu = sum(map(_on_processor, _sessions(database)))
+            served = on_processor(dsn) - served
     return {
         "taken": [seconds for run in runs for seconds in run],
         "wall": wall,
         "client_cpu": time.process_time() - processor,
-        "server_cpu": server_cpu,
+        "server_cpu": served,
         "client_mb": watch.rss / 1e6,
         "grown_mb": (watch.rss - before) / 1e6,
         "sessions": watch.sessions,
     }
+
+
+def on_processor(dsn: str) -> float:
+    """Processor seconds of the sessions that are open now."""
+    return sum(map(_on_processor, _sessions(str(conninfo_to_dict(dsn)["dbname"]))))
 
 
 def cell(server_dsn: str, options: Any) -> list[dict[str, Any]]:
