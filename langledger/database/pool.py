@@ -25,7 +25,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 from langledger.database import connection as connections
 from langledger.database.batches import Statements, arun_batch, run_batch
 from langledger.database.failures import real_error
-from langledger.database.pool_base import NOT_OPEN, PoolBase
+from langledger.database.pool_base import NOT_OPEN, PoolBase, left
 from langledger.errors import DatabaseError
 
 if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
@@ -109,6 +109,7 @@ class Database(PoolBase):
         pool, self._pool, self._inherited = self._pool, None, None
         if pool is not None:
             pool.close()
+        self._watch.close()
         if self.replica is not None:
             self.replica.close()
 
@@ -174,9 +175,10 @@ class Database(PoolBase):
         pool = self._opened()
         try:
             while True:
-                with pool.connection(timeout=_left(deadline)) as connection:
+                with pool.connection(timeout=left(deadline)) as connection:
                     if connections.is_alive(connection, deadline):
-                        return run_batch(connection, statements)
+                        with self._watched(connection, deadline, seconds):
+                            return run_batch(connection, statements)
                 # Given back dead, it is replaced; its neighbours are mostly dead too.
         except PoolTimeout as error:
             self._explain(error, seconds)
@@ -258,6 +260,7 @@ class AsyncDatabase(PoolBase):
         else:
             self._pool, self._loop, self._inherited = None, None, None
             await pool.close()
+        self._watch.close()
         if self.replica is not None:
             await self.replica.aclose()
 
@@ -337,7 +340,8 @@ class AsyncDatabase(PoolBase):
             while True:
                 async with _borrowed(pool, deadline) as connection:
                     if connections.is_alive(connection, deadline):
-                        return await arun_batch(connection, statements)
+                        with self._watched(connection, deadline, seconds):
+                            return await arun_batch(connection, statements)
         except PoolTimeout as error:
             await asyncio.to_thread(self._explain, error, seconds)
             raise
@@ -381,16 +385,12 @@ async def _borrowed(
     A task that is cancelled, and again while it gives its connection back, would keep it for ever
     with the pool's own context manager. LangGraph cancels a run's tasks so.
     """
-    connection = await pool.getconn(timeout=_left(deadline))
+    connection = await pool.getconn(timeout=left(deadline))
     try:
         async with connection:
             yield connection
     finally:
         await asyncio.shield(pool.putconn(connection))
-
-
-def _left(deadline: float) -> float:
-    return max(0.05, deadline - time.monotonic())
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import stamina
@@ -20,6 +21,7 @@ from langledger.database.migrate import migrate
 from langledger.database.queries import Renderer
 from langledger.database.tenancy import set_tenant, tenant_of
 from langledger.database.vaults import Vaults
+from langledger.database.watching import Watch
 from langledger.encryption import KeyRing
 from langledger.errors import ConfigurationError, DatabaseError, DatabaseUnavailableError
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
     from langledger.database.replica import Replica
     from langledger.operations import Batch
 
-__all__ = ["NOT_OPEN", "PoolBase"]
+__all__ = ["NOT_OPEN", "PoolBase", "left"]
 
 NOT_OPEN = "the database is not open: use it in a with statement, or call open() first"
 _UNSECURED = (
@@ -67,6 +69,7 @@ class PoolBase:
         self._trouble = trouble
         self._revive = revive
         self._conninfo = connections.conninfo(dsn)
+        self._watch = Watch(self._conninfo)
         self._renderer = Renderer(schema)
         self._required = check_switch("require_row_security", require_row_security)
         self.vaults = Vaults(encryption)
@@ -85,6 +88,7 @@ class PoolBase:
     def after_fork(self, *, in_child: bool) -> None:
         """Leave the parent's connections alone, in a child; psycopg closes none of them there."""
         if in_child:
+            self._watch = Watch(self._conninfo)
             self._leave_behind()
 
     def _leave_behind(self) -> None:
@@ -118,6 +122,12 @@ class PoolBase:
     def _patience(self, batch: Batch) -> float:
         """Return for how many seconds a batch waits for a server that is away."""
         return self.timeout if batch.patience is None else min(batch.patience, self.timeout)
+
+    def _watched(
+        self, connection: connections.AnyConnection, deadline: float, seconds: float
+    ) -> AbstractContextManager[None]:
+        """Return what ends a statement of a silent server; half of the time it has at least."""
+        return self._watch.over(connection, max(left(deadline), seconds / 2))
 
     def _retrying(self, on: Callable[[Exception], bool], seconds: float) -> Any:
         return stamina.retry_context(
@@ -179,6 +189,11 @@ class PoolBase:
             f"all {self.max_size} connections were busy for {seconds:g} s: raise max_size "
             "(LANGLEDGER_POOL_SIZE), or find what holds them"
         ) from error
+
+
+def left(deadline: float) -> float:
+    """Return the seconds until a moment of the monotonic clock, a few hundredths at least."""
+    return max(0.05, deadline - time.monotonic())
 
 
 def _check_sizes(min_size: int, max_size: int, timeout: float) -> None:

@@ -5,7 +5,7 @@ The pools here wait an hour for it: what waits as long as they do never ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -19,6 +19,7 @@ from langledger.database import AsyncDatabase, Database
 from langledger.errors import DatabaseUnavailableError
 from langledger.operations import Batch, Operation, Query
 from tests.support.scripted import ScriptedModel
+from tests.support.silent import Silent
 from tests.support.stoppable import StoppableServer
 
 HOUR = 3600.0
@@ -26,14 +27,14 @@ CONFIG: Any = {"configurable": {"thread_id": "thread", "user_id": "ann"}}
 
 
 class Dying:
-    """A repository that kills the server when it is asked, which is in the middle of recall."""
+    """A repository that does something to the server in the middle of recall."""
 
-    def __init__(self, server: StoppableServer) -> None:
-        self._server = server
+    def __init__(self, kill: Callable[[], None]) -> None:
+        self._kill = kill
 
     def unasked(self, query: str, **_: Any) -> Operation[str]:
         yield from ()
-        self._server.kill()
+        self._kill()
         return "def listen(): ..."
 
 
@@ -54,7 +55,7 @@ def answer(server: StoppableServer) -> Any:
 
 
 def agent_of(ledger: Ledger, server: StoppableServer) -> Any:
-    middleware = ledger.middleware(window=4000, repository=Dying(server))
+    middleware = ledger.middleware(window=4000, repository=Dying(server.kill))
     return create_agent(ScriptedModel(script=[answer(server)]), middleware=[middleware])
 
 
@@ -88,6 +89,24 @@ def test_an_agent_answers_without_recall_and_says_so(
     [failed] = failures(events)
     assert "PostgreSQL cannot be reached" in failed["reasons"][0]
     assert [entry.message.text for entry in ledger.history("thread")][-1] == "It is 8431."
+
+
+def test_an_agent_goes_on_though_the_database_hangs(server: StoppableServer) -> None:
+    def said(_: list[BaseMessage]) -> AIMessage:
+        line.silent.clear()
+        return AIMessage("It is 8431.")
+
+    with (
+        Silent(server.dsn) as line,
+        Ledger(Database(line.dsn, timeout=HOUR), tenant="hung", embeddings="off") as opened,
+    ):
+        ledger = opened.with_defaults(recall_timeout=0.4)
+        ledger.append([PORT], thread_id="thread")
+        middleware = ledger.middleware(window=4000, repository=Dying(line.silent.set))
+        agent: Any = create_agent(ScriptedModel(script=[said]), middleware=[middleware])
+        [failed] = failures(list(agent.stream(ASKED, CONFIG, stream_mode="custom")))
+        assert "has not answered for" in failed["reasons"][0]
+        assert [entry.message.text for entry in ledger.history("thread")][-1] == "It is 8431."
 
 
 class Recording(Database):
