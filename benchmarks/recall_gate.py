@@ -25,7 +25,7 @@ from langledger import Ledger
 from langledger.recall import Embedder, Gate, resolve
 from langledger.recall.gate import THRESHOLD
 
-_SETS = ("exact", "sessions", "kdconv", "lines")
+_SETS = ("exact", "sessions", "kdconv", "lines", "dialogues", "memorybank", "people")
 SIGNALS = ("coverage", "evidence", "identifier", "agreement", "nearness")
 TALK = (
     "hi", "thanks", "hello there", "ok", "PHRASE_THAT_DOES_NOT_APPEAR_QQQQ", "how are you today?",
@@ -70,12 +70,15 @@ def _verdict(name: str, kind: str, gate: Gate) -> Verdict:
     return Verdict(name, kind, gate.confidence, signals)
 
 
-def fitted(found: list[Verdict]) -> np.ndarray:
-    """Return weights of a logistic regression, each set and kind weighing the same; bias last."""
+def fitted(found: list[Verdict], *, false: float) -> np.ndarray:
+    """Return weights of a logistic regression; bias last.
+
+    Each set weighs the same, and what is injected falsely as often as ``false`` says.
+    """
     x = np.array([[*one.signals, 1.0] for one in found])
     y = np.array([one.kind == "kept" for one in found], float)
     groups = [(one.name, one.kind == "kept") for one in found]
-    weight = np.array([1 / groups.count(group) for group in groups])
+    weight = np.array([(1 if group[1] else false) / groups.count(group) for group in groups])
     weight /= weight.sum()
     ridge = np.diag([1e-3] * len(SIGNALS) + [1e-6])
     theta = np.zeros(x.shape[1])
@@ -116,6 +119,7 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--sets", nargs="+", default=list(_SETS), choices=list(SETS))
     parser.add_argument("--most", type=int, default=10, help="cases of a set")
+    parser.add_argument("--false", type=float, default=5.0, help="weight of a false injection")
     parser.add_argument("--local", action="store_true", help="with the local model")
     parser.add_argument("--vectors", type=Path, help="file to keep vectors in between runs")
     given = parser.parse_args()
@@ -140,10 +144,12 @@ def main() -> None:
             f"  threshold {cut}: "
             + "  ".join(f"{k} {(v >= cut).mean():.3f}" for k, v in by.items())
         )
-    print("fitted:", dict(zip((*SIGNALS, "bias"), fitted(found).round(2).tolist(), strict=True)))
+    weights = fitted(found, false=given.false).round(2).tolist()
+    print("fitted:", dict(zip((*SIGNALS, "bias"), weights, strict=True)))
     for name in given.sets:
+        some = [one for one in found if one.name == name]
         rest = [one for one in found if one.name != name]
-        report(f"held out {name}", [one for one in found if one.name == name], fitted(rest))
+        report(f"held out {name}", some, fitted(rest, false=given.false))
 
 
 if __name__ == "__main__":
