@@ -247,12 +247,16 @@ class Compactor:
             task_id=call.task_id,
             user_id=call.user_id,
             tokens=sizes,
-            also=news_query(call.location, known=session.highest),
+            also=news_query(call.location, known=session.highest, brought=session.brought),
         )
         _note_task(session, call, recorded.entry_ids)
         session.extend(call.messages, track(recorded.entry_ids, new, sizes))
-        compactions, session.asked = split_news(recorded.also)
-        yield from follow(call.location, session, compactions)
+        news = split_news(recorded.also)
+        session.asked = news.asked
+        if news.forgotten:
+            left = session.brought.keys() - news.forgotten
+            session.show_brought({seq: session.brought[seq] for seq in sorted(left)})
+        yield from follow(call.location, session, news.compactions)
         elsewhere = recorded.added < len(new) and any(isinstance(m, AIMessage) for m in new)
         if elsewhere and self.recaller is not None:  # another process had a turn of its own
             yield from self.recaller.restore(call, session)
@@ -280,9 +284,10 @@ class Compactor:
         session = self._begin(call)
         session.tasks |= yield from store.task_ids(call.location)
         session.extend(call.messages, track(recorded.entry_ids, call.messages, sizes))
-        compactions, session.asked = split_news(recorded.also)
-        if compactions:
-            session.highest = compactions[0]["generation"]
+        news = split_news(recorded.also)
+        session.asked = news.asked
+        if news.compactions:
+            session.highest = news.compactions[0]["generation"]
             cut = yield from applicable(call.location, session.tracked)
             if cut is not None:
                 session.adopt(cut)

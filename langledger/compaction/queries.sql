@@ -59,17 +59,24 @@ ON CONFLICT (tenant, digest) DO NOTHING
 
 -- name: news
 -- The compactions that the caller does not know yet, newest first, then a row without generation
--- where somebody asked for one.
-(SELECT generation, covered, masked, boundary, view
+-- where somebody asked for one, and one with what the caller shows of recalled texts and is forgotten.
+(SELECT generation, covered, masked, boundary, view, NULL::bigint[] AS forgotten
  FROM {schema}.compaction
  WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
    AND generation > %(known)s
  ORDER BY generation DESC
  LIMIT 1)
 UNION ALL
-(SELECT NULL, NULL, NULL, NULL, NULL
+(SELECT NULL, NULL, NULL, NULL, NULL, NULL
  FROM {schema}.compaction_request
  WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s)
+UNION ALL
+(SELECT NULL, NULL, NULL, NULL, NULL, array_agg(s.seq)
+ FROM unnest(%(brought)s::bigint[]) AS s (seq)
+ WHERE NOT EXISTS (SELECT FROM {schema}.brought b
+                   WHERE b.tenant = %(tenant)s AND b.thread_key = %(thread_key)s
+                     AND b.scope = %(scope)s AND b.seq = s.seq)
+ HAVING count(*) > 0)
 
 -- name: ask
 -- Nothing for an agent that recorded nothing in this thread: no call of it would answer.

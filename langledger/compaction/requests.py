@@ -5,8 +5,8 @@ What was asked is a row, so that any process may ask and any may do it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from langchain.tools import ToolRuntime
 from langchain_core.tools import BaseTool, StructuredTool
@@ -18,6 +18,7 @@ from langledger.errors import ConfigurationError
 from langledger.operations import Executor, Operation, Query, Row, arun, fetch, run
 
 __all__ = [
+    "News",
     "agents_of",
     "answer_request",
     "compact_tool",
@@ -72,15 +73,38 @@ def answer_request(location: Location) -> Operation[None]:
     yield from fetch(_queries["answered"], **location.keys, scope=location.scope)
 
 
-def news_query(location: Location, *, known: int) -> Query:
-    """Return the statement that reads what others did or asked for since generation ``known``."""
-    return Query(_queries["news"], {**location.keys, "scope": location.scope, "known": known})
+class News(NamedTuple):
+    """What others did or asked for.
+
+    Attributes:
+        compactions: Rows of those that the caller does not know.
+        asked: A compaction is wanted.
+        forgotten: Messages before which what was recalled is to be shown no more.
+    """
+
+    compactions: list[Row]
+    asked: bool
+    forgotten: frozenset[int]
 
 
-def split_news(rows: Sequence[Row]) -> tuple[list[Row], bool]:
-    """Return the compactions among the rows of :func:`news_query`, and whether one is wanted."""
+def news_query(location: Location, *, known: int, brought: Iterable[int] = ()) -> Query:
+    """Return the statement that reads what others did or asked for.
+
+    Args:
+        location: The thread and agent.
+        known: Generation of the newest compaction that the caller knows.
+        brought: Messages before which the caller shows what was recalled.
+    """
+    about = {"scope": location.scope, "known": known, "brought": list(brought)}
+    return Query(_queries["news"], {**location.keys, **about})
+
+
+def split_news(rows: Sequence[Row]) -> News:
+    """Return what the rows of :func:`news_query` tell."""
     compactions = [row for row in rows if row["generation"] is not None]
-    return compactions, len(compactions) < len(rows)
+    forgotten = [seq for row in rows for seq in row["forgotten"] or ()]
+    asked = any(row["generation"] is None and row["forgotten"] is None for row in rows)
+    return News(compactions, asked, frozenset(forgotten))
 
 
 def compact_tool(executor: Executor, locate: Locate, *, messages_key: str = "messages") -> BaseTool:

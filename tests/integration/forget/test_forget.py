@@ -233,11 +233,14 @@ def test_a_fact_shown_in_another_thread_goes_there_too(ledger: Ledger, module_ds
     said = "My favourite editor is zanzibar."
     agent.invoke({"messages": [HumanMessage(said)]}, config("first", "ann"))
     asked = "Which editor do I like, my favourite editor?"
-    agent.invoke({"messages": [HumanMessage(asked)]}, config("second", "ann"))
+    talk = agent.invoke({"messages": [HumanMessage(asked)]}, config("second", "ann"))
     assert "zanzibar" in str(model.sent[-1])
     assert "brought" in told(module_dsn, "zanzibar", tenant=ledger.tenant)
     ledger.forget(thread_id="first")
     assert told(module_dsn, "zanzibar", tenant=ledger.tenant) == []
+    agent.invoke({"messages": [*talk["messages"], HumanMessage("Why?")]}, config("second", "ann"))
+    assert model.sent[-1][-1].text == "Why?"
+    assert "zanzibar" not in str(model.sent[-1])
 
 
 def test_a_fact_that_was_said_elsewhere_too_stays(ledger: Ledger) -> None:
