@@ -2,14 +2,24 @@
 
 Only what the user wrote in their own words is read, and only plain statements: what is asked,
 supposed, quoted or pasted is none. A fact with a slot ("favourite editor") takes the place of the
-last one in it. A plain denial ("I no longer work at Acme") withdraws the fact that it denies.
+last one in it. A plain denial ("I no longer work at Acme") withdraws the fact that it denies; so do
+"forget that" and "forget my name".
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import chain
 
+from langledger.memory.withdrawals import (
+    OPENER,
+    corrects,
+    denied,
+    is_idle,
+    rest_of_taking_back,
+    topic_of,
+)
 from langledger.state.statements.chinese import CHINESE
 from langledger.state.statements.languages import grammar_of
 from langledger.state.statements.prose import own_words, sentences
@@ -27,6 +37,9 @@ class Fact:
             want things done).
         slot: What it is about, of which there is one value at a time; empty: nothing such.
         withdrawn: The user denies it; ``text`` is then what they deny.
+        takes_back: Of what is withdrawn: ``last``, all that the user's last message said;
+            ``topic``, all that is about ``text``; empty, this fact alone.
+        corrects: It puts right what the user said last.
         value: What it says of its slot.
         replaces: Key of a known fact that it takes the place of; empty: the one in its slot.
     """
@@ -35,6 +48,8 @@ class Fact:
     kind: str
     slot: str = ""
     withdrawn: bool = False
+    takes_back: str = ""
+    corrects: bool = False
     value: str = ""
     replaces: str = ""
 
@@ -50,10 +65,6 @@ def _rule(kind: str, pattern: str, slot: str = "") -> _Rule:
     return _Rule(kind, re.compile(pattern, re.IGNORECASE), slot)
 
 
-_OPENER = (
-    r"^(?:(?:by the way|btw|fyi|note that|please note|remember(?: that)?|also|and|but|so|well"
-    r"|actually|just so you know|for the record|hi|hello|hey|ok(?:ay)?)[,:!.]?\s+)*"
-)
 _THING = (
     r"(?P<thing>(?!this|that|it\b|these|those|your|what|how|to\s+(?:see|know|ask|have|get)"
     r"|the\b|(?:any|some|all|most|one|both) of)[^,.;!?]{2,80})"
@@ -75,7 +86,7 @@ _SOME_ZH = r"(?P<value>[^，。；！？]{1,60})"
 
 
 def _english(kind: str, pattern: str, slot: str = "") -> _Rule:
-    return _rule(kind, _OPENER + pattern, slot)
+    return _rule(kind, OPENER + pattern, slot)
 
 
 _ENGLISH_RULES = (
@@ -185,22 +196,7 @@ _CHINESE_RULES = (
         r"|千万(?:不要|别))(?:请)?[^。；！？吗]{3,60}",
     ),
 )
-# A denial without its denying words: what is left, if it is a fact, is the one withdrawn.
-_DENIALS = tuple(
-    (re.compile(pattern, re.IGNORECASE), instead)
-    for pattern, instead in (
-        (_OPENER + r"i(?:'m| am) (?:not|no longer) ", "I'm "),
-        (_OPENER + r"i (?:no longer|don'?t|do not) (?=(?:live|work|prefer)\b)", "I "),
-        (_OPENER + r"(my [\w -]{2,40}?) (is|are) (?:not|no longer) ", r"\1 \2 "),
-        (_OPENER + r"(?:please )?(?:don'?t|do not|stop|never) call(?:ing)? me ", "call me "),
-        (_OPENER + r"(?:please )?(?:forget|ignore|disregard) (?:that )?(?=i\b|i'|my\b)", ""),
-        (r"^我(?:现在|已经|其实)*(?:不再|不)(?=对|是|住|在|叫|吃素)", "我"),
-        (r"^(?:请)?(?:别|不要)(?:再)?叫我", "叫我"),
-        (r"^(?:请)?(?:忘掉|忘记|忘了|忽略)(?:我说的?)?(?=我)", ""),
-    )
-)
-_AFTER_DENIAL = re.compile(r"(?:[,;，；].*| any ?more| any longer|了)$", re.IGNORECASE)
-_STILL = re.compile(r" (?:any ?more|any longer)$", re.IGNORECASE)
+_STILL = re.compile(r" (?:any ?more|any longer|now|again|instead)$", re.IGNORECASE)
 # Not of the user for good, though it is worded so.
 _PASSING = re.compile(
     r"\?|？|\b(?:today|tonight|this time|for now|right now|at the moment|in this (?:file|test|case"
@@ -224,9 +220,16 @@ def facts_in(text: str) -> list[Fact]:
         text: What the user typed.
     """
     found: dict[str, Fact] = {}
-    for sentence in sentences(own_words(text)):
-        for fact in _facts(sentence):
-            found.setdefault(fact.text, fact)
+    said = sentences(own_words(text))
+    left = [rest_of_taking_back(sentence) for sentence in said]
+    rest = [one if after is None else after for one, after in zip(said, left, strict=True)]
+    told = [_facts(sentence) for sentence in rest]
+    # With other talk in the message, "that" may be anything.
+    alone = all(facts or is_idle(one) for facts, one in zip(told, rest, strict=True))
+    if alone and any(after is not None for after in left):
+        found[""] = Fact(text="", kind="", withdrawn=True, takes_back="last")
+    for fact in chain.from_iterable(told):
+        found.setdefault(fact.text, fact)
     return list(found.values())
 
 
@@ -265,19 +268,13 @@ def _facts(sentence: str) -> list[Fact]:
 
 def _fact(sentence: str, *, chinese: bool) -> Fact | None:
     bare = sentence.strip().rstrip(".!。！ ")
-    denied = _denied(bare)
-    if denied and (fact := _read(denied, chinese=chinese)) is not None:
+    unsaid = denied(bare)
+    if unsaid and (fact := _read(unsaid, chinese=chinese)) is not None:
         return replace(fact, withdrawn=True)
-    return _read(bare, chinese=chinese)
-
-
-def _denied(sentence: str) -> str:
-    """Return what a sentence denies, as if it were said; empty where it denies nothing."""
-    for pattern, instead in _DENIALS:
-        if match := pattern.match(sentence):
-            told = match.expand(instead) + sentence[match.end() :]
-            return _AFTER_DENIAL.sub("", _AFTER_DENIAL.sub("", told))
-    return ""
+    if topic := topic_of(bare):
+        return Fact(text=topic, kind="", withdrawn=True, takes_back="topic")
+    fact = _read(bare, chinese=chinese)
+    return replace(fact, corrects=True) if fact is not None and corrects(bare) else fact
 
 
 def _read(sentence: str, *, chinese: bool) -> Fact | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from hashlib import blake2b
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -19,9 +18,10 @@ from psycopg.types.json import Jsonb
 
 from langledger.arguments import check_text, check_whole
 from langledger.database.queries import load_queries
-from langledger.entries import Location
+from langledger.entries import Location, history_page
 from langledger.memory import storing
 from langledger.memory.fact_model import FactReader
+from langledger.memory.fact_places import hashed, key_of, met_by, plain
 from langledger.memory.facts import Fact, facts_in
 from langledger.memory.indexing import Indexing
 from langledger.memory.known_facts import (
@@ -36,7 +36,6 @@ from langledger.memory.known_facts import (
 from langledger.memory.places import FACTS, below
 from langledger.memory.values import restored
 from langledger.operations import Operation, Row, fetch
-from langledger.state.statements.likeness import about, same
 from langledger.state.statements.prose import user_text
 from langledger.tokens import count_text
 
@@ -44,6 +43,7 @@ __all__ = ["UserFacts"]
 
 _queries = load_queries("langledger.memory")
 _MOST = 200  # of a user that are looked through
+_NEAR = 200  # entries back that the user's message before may be
 _FADES = 0.95  # a day
 _BAND = 0.1  # how much of a score age may take or give
 _RELEVANT = 0.25  # share of a question's words, weighted by rarity, that a fact must have
@@ -72,6 +72,7 @@ class UserFacts:
         thread_id: str,
         entry_id: int,
         said_at: datetime | None = None,
+        last: int | None = None,
     ) -> Operation[int]:
         """Keep facts that a user's message says; return how many are new or changed.
 
@@ -81,6 +82,7 @@ class UserFacts:
             thread_id: Where it was said.
             entry_id: The message.
             said_at: When it was said; None: now.
+            last: The user's message before it, which it may take back; None: none.
         """
         if not facts:
             return 0
@@ -90,13 +92,15 @@ class UserFacts:
         ops: list[Op] = []
         changed = 0
         for fact in facts:
-            old = _met(fact, known)
-            if _given_up(fact, source, known) or (old is not None and _stands(old, source, at)):
+            met = met_by(fact, known, {**source, "entry_id": last})
+            movable = [old for old in met if not _stands(old, source, at)]
+            if _given_up(fact, source, known) or (met and not movable):
                 continue
             if fact.withdrawn:
-                written = [replace(old, status=SUPERSEDED)] if old is not None else []
-                changed += old is not None
+                written = [replace(old, status=SUPERSEDED) for old in movable]
+                changed += len(movable)
             else:
+                old = movable[0] if movable else None
                 changed += old is None or old.text != fact.text
                 written = _written(fact, old, source, at)
             known |= {one.key: one for one in written}
@@ -123,7 +127,11 @@ class UserFacts:
         if self.reader is not None:
             self.reader.notice(self, user_id, Location(self.tenant, thread_id, scope))
         facts = facts_in(user_text(message))
-        return (yield from self.learn(user_id, facts, thread_id=thread_id, entry_id=entry_id))
+        last: int | None = None
+        if any(fact.corrects or fact.takes_back == "last" for fact in facts):
+            last = yield from _last_before(Location(self.tenant, thread_id, scope), entry_id)
+        learned = self.learn(user_id, facts, thread_id=thread_id, entry_id=entry_id, last=last)
+        return (yield from learned)
 
     def lines(
         self, user_id: str, query: str, *, opening: bool, thread_id: str
@@ -229,6 +237,20 @@ class UserFacts:
         return facts_of(results[0], namespace)
 
 
+def _last_before(location: Location, entry_id: int) -> Operation[int | None]:
+    """Return the user's message before an entry, as far as it is near; None where there is none."""
+    after = max(0, entry_id - _NEAR - 1)
+    page = yield from history_page(location, after=after, until=entry_id - 1, limit=_NEAR)
+    said = (
+        entry.entry_id
+        for entry in reversed(page)
+        if isinstance(entry.message, HumanMessage)
+        and (entry.scope or "") == location.scope
+        and user_text(entry.message).strip()
+    )
+    return next(said, None)
+
+
 def _without(row: Row, thread_id: str) -> PutOp:
     """Return what is written of a fact when a thread it was said in is forgotten."""
     value: dict[str, Any] = restored(row["value"])
@@ -241,30 +263,10 @@ def _without(row: Row, thread_id: str) -> PutOp:
     return PutOp(tuple(row["namespace"]), row["key"], kept, index=["text"])
 
 
-def _met(fact: Fact, known: dict[str, KnownFact]) -> KnownFact | None:
-    """Return the fact that this one repeats, rewords or replaces."""
-    named = known.get(fact.replaces)
-    if named is not None and named.status == ACTIVE:
-        return named
-    if fact.slot:
-        held = known.get(_key(fact))
-        if held is None or held.status != ACTIVE:
-            return None
-        return None if fact.withdrawn and not _says(held, fact) else held
-    others = (one for one in known.values() if one.status == ACTIVE and not one.slot)
-    return next((one for one in others if same(fact.text, one.text)), None)
-
-
-def _says(held: KnownFact, denied: Fact) -> bool:
-    """Whether a fact is the one denied: "I don't work at Acme" leaves any other employer."""
-    whole = f" {denied.value} " in f" {_plain(held.text)} "
-    return not denied.value or whole or about(denied.value, held.text) == 1
-
-
 def _given_up(fact: Fact, source: dict[str, Any], known: dict[str, KnownFact]) -> bool:
     """Whether a message that is read again says what was replaced or withdrawn since."""
     return any(
-        one.status == SUPERSEDED and source in one.sources and _plain(one.text) == _plain(fact.text)
+        one.status == SUPERSEDED and source in one.sources and plain(one.text) == plain(fact.text)
         for one in known.values()
     )
 
@@ -281,7 +283,7 @@ def _written(
     fact: Fact, old: KnownFact | None, source: dict[str, Any], at: datetime
 ) -> list[KnownFact]:
     """Return the facts to write: the new one, and the one it replaces, marked."""
-    key = _key(fact)
+    key = key_of(fact)
     new = KnownFact(
         key=key,
         text=fact.text,
@@ -294,9 +296,9 @@ def _written(
     )
     if old is None:
         return [new]
-    if _plain(old.text) == _plain(fact.text):
+    if plain(old.text) == plain(fact.text):
         return [replace(new, key=old.key, text=old.text, sources=(*old.sources, source))]
-    kept = f"{old.key}-{_hash(old.text)}" if old.key == key else old.key
+    kept = f"{old.key}-{hashed(old.text)}" if old.key == key else old.key
     return [replace(old, key=kept, status=SUPERSEDED, superseded_by=key), new]
 
 
@@ -308,15 +310,3 @@ def _aged(fact: KnownFact, now: datetime) -> KnownFact:
 
 def _importance(fact: KnownFact) -> tuple[int, float, str]:
     return KINDS.get(fact.kind, len(KINDS)), -fact.said_at.timestamp(), fact.key
-
-
-def _key(fact: Fact) -> str:
-    return _hash(f"slot:{fact.slot}" if fact.slot else _plain(fact.text))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split()).rstrip(".!。！ ")
-
-
-def _hash(text: str) -> str:
-    return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from langledger import AsyncLedger, Ledger
 from langledger.database import AsyncDatabase, Database
@@ -123,6 +123,35 @@ def test_what_is_denied_is_withdrawn_and_stays_so_when_read_again(ledger: Ledger
     assert [fact.text for fact in ledger.facts("ann")] == ["From now on, answer in English"]
     assert len(ledger.facts("ann", superseded=True)) == 7
     assert hear("I work at Google.", 7) == 1
+
+
+DIALOGUES = [
+    (["My name is Ann. I love tea.", "Forget that."], []),
+    (["My name is Ann.", "What is 2 + 2?", "Forget that."], ["My name is Ann"]),
+    (["I prefer dark mode.", "Forget that, I prefer light mode."], ["I prefer light mode"]),
+    (["My name is Ann. I live in Rome.", "Forget my name."], ["I live in Rome"]),
+    (["I'm allergic to nuts. I love tea.", "Forget my nut allergy."], ["I love tea"]),
+    (["Always answer in German.", "Stop answering in German."], []),
+    (["Always use tabs.", "Don't use tabs anymore."], []),
+    (["Always use type hints.", "Never use type hints."], ["Never use type hints"]),
+    (["Never push to main.", "Always push to main."], ["Always push to main"]),
+    (["Never push to main.", "You can push to main again."], []),
+    (["I prefer tabs.", "I love tea.", "I prefer spaces."], ["I love tea", "I prefer spaces"]),
+    (["I prefer tea.", "Actually, I prefer coffee."], ["Actually, I prefer coffee"]),
+    (["I prefer tabs.", "Actually, I prefer tea."], ["Actually, I prefer tea", "I prefer tabs"]),
+    (["我叫小明。", "忘掉这个"], []),
+    (["我叫小明，我喜欢喝茶。", "别记住我的名字"], ["我喜欢喝茶"]),
+    (["以后永远不要用分号。", "以后可以用分号了。"], []),
+]
+
+
+def test_what_is_taken_back_or_put_right_holds_no_longer(ledger: Ledger) -> None:
+    for number, (said, left) in enumerate(DIALOGUES):
+        user_id = f"user-{number}"
+        history = ledger.chat_history(user_id, user_id=user_id)
+        for text in said:
+            history.add_messages([HumanMessage(text), AIMessage("Fine.")])
+        assert sorted(fact.text for fact in ledger.facts(user_id)) == left, said
 
 
 def test_only_the_users_own_words_become_facts(ledger: Ledger) -> None:

@@ -44,11 +44,36 @@ DENIALS = [
     ("I no longer work at Google.", "I work at Google"),
     ("Forget that I prefer dark mode.", "I prefer dark mode"),
     ("Don't call me Annie.", "call me Annie"),
+    ("Stop answering in German, please.", "always answer in German"),
+    ("Don't use tabs anymore.", "always use tabs"),
+    ("You don't need to run the linter any more.", "always run the linter"),
+    ("You can push to main again.", "never push to main"),
     ("我不对花生过敏了。", "我对花生过敏"),
+    ("我对花生不过敏了。", "我对花生过敏"),
+    ("不用再用英文回答了。", "以后用英文回答"),
     ("别叫我小明", "叫我小明"),
+]
+TAKEN_BACK = [
+    ("Forget that.", "last", ""),
+    ("No, please ignore it!", "last", ""),
+    ("Never mind that, scratch it. Thanks", "last", ""),
+    ("算了，忘掉我刚才说的。", "last", ""),
+    ("忘掉这个", "last", ""),
+    ("Please forget my name.", "topic", "name"),
+    ("Forget what I said about my home address", "topic", "home"),
+    ("Don't remember where I live.", "topic", "home"),
+    ("Forget my peanut allergy, please", "topic", "peanut allergy"),
+    ("别记住我的名字", "topic", "name"),
 ]
 NONE = [
     "I like this idea",
+    "Forget that last test, run the others.",
+    "Ignore that warning.",
+    "Forget that. Run the tests.",
+    "Don't remember the password",
+    "Don't use tabs in this file.",
+    "Stop the server.",
+    "忘了带钥匙",
     "My name is variable `name`.",
     "I live in fear of merge conflicts.",
     "I'm not sure.",
@@ -110,6 +135,12 @@ def test_a_plain_statement_is_a_fact(text: str, kind: str, slot: str) -> None:
 def test_a_plain_denial_withdraws_what_it_denies(text: str, denied: str) -> None:
     [fact] = facts_in(text)
     assert (fact.text, fact.withdrawn) == (denied, True)
+
+
+@pytest.mark.parametrize(("text", "takes_back", "topic"), TAKEN_BACK)
+def test_what_was_said_is_taken_back(text: str, takes_back: str, topic: str) -> None:
+    [fact] = facts_in(text)
+    assert (fact.takes_back, fact.text, fact.withdrawn) == (takes_back, topic, True)
 
 
 @pytest.mark.parametrize("text", NONE)
