@@ -177,8 +177,9 @@ BENCHES = [
     ),
     cli(
         "rework-small",
-        "rework --model {small} --window 3000 --summary-tokens 200 --answer-tokens 100 --steps 3 "
-        "--strategy trimming --strategy langledger-recap --strategy langledger-no-recap",
+        "rework --model {small} --window 3000 --summary-tokens 200 --answer-tokens 100 "
+        "--most-tasks 1 --strategy trimming --strategy langledger-recap "
+        "--strategy langledger-no-recap",
         "rework --model {small} --window 1000 --strategy trimming --steps 1 --most-tasks 1 "
         "--answer-tokens 5",
     ),
