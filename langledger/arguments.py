@@ -140,7 +140,7 @@ def shown(value: object) -> str:
 
     What a foreign object says of itself may be endless, secret or an error.
     """
-    if isinstance(value, int) and abs(value) > _LARGEST:
+    if isinstance(value, int) and abs(value) >= 10**19:
         return "a number of more than 19 digits"  # Python spells none of more than 4,300
     if value is None or isinstance(value, (str, int, float)):
         text = repr(value)

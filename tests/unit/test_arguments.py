@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from langledger.arguments import check_tenant, check_text, check_whole
+from langledger.arguments import check_tenant, check_text, check_whole, shown, spelled
 from langledger.errors import ConfigurationError
 
 
@@ -56,3 +56,33 @@ def test_a_number_out_of_bounds_is_refused_by_name(value: Any, said: str) -> Non
 
 def test_a_number_within_bounds_is_given_back() -> None:
     assert check_whole("limit", 2**63 - 1) == 2**63 - 1
+
+
+class Unspeakable:
+    """Has no text."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("x" * 60, repr("x" * 49)[:-1]),
+        (2**63, "9223372036854775808"),
+        (-(10**5000), "a number of more than 19 digits"),
+        (Unspeakable(), "a Unspeakable"),
+    ],
+)
+def test_whatever_was_given_can_be_shown(value: Any, said: str) -> None:
+    assert shown(value).startswith(said)
+
+
+def test_what_has_no_text_is_refused_by_name() -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    assert spelled("thread_id", 42) == "42"
+    for value in (Unspeakable(), 10**5000, deep):
+        with pytest.raises(ConfigurationError, match="^thread_id must be a string, not a "):
+            spelled("thread_id", value)
