@@ -73,6 +73,7 @@ class Unspeakable:
         (-(10**5000), "a number of more than 19 digits"),
         (Unspeakable(), "a Unspeakable"),
     ],
+    ids=["long", "whole", "endless", "unspeakable"],
 )
 def test_whatever_was_given_can_be_shown(value: Any, said: str) -> None:
     assert shown(value).startswith(said)
@@ -84,5 +85,5 @@ def test_what_has_no_text_is_refused_by_name() -> None:
         deep = [deep]
     assert spelled("thread_id", 42) == "42"
     for value in (Unspeakable(), 10**5000, deep):
-        with pytest.raises(ConfigurationError, match="^thread_id must be a string, not a "):
+        with pytest.raises(ConfigurationError, match=r"^thread_id must be a string, not a "):
             spelled("thread_id", value)
