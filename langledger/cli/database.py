@@ -6,13 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langledger.cli.common import DatabaseUrl, DataDir, Json, as_text, opened_server
+from langledger.cli.common import (
+    DatabaseUrl,
+    DataDir,
+    Json,
+    as_text,
+    chosen_settings,
+    opened_server,
+)
 from langledger.cli.output import echo, print_json, progress
 from langledger.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
+    from langledger.database.doctor import Report
     from langledger.rotation import Rotation
 
 __all__ = ["register"]
@@ -30,6 +39,28 @@ def register(app: typer.Typer) -> None:
 
 def doctor(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json = False) -> None:
     """Check the database: versions, settings, rights, connections, pooler, disk, clock, keys."""
+    report = _nothing_yet(dsn, data_dir) or _diagnosed(dsn, data_dir)
+    if as_json:
+        print_json(report.as_dict())
+    else:
+        for check in report.checks:
+            echo(f"{_MARKS[check.verdict]:>5}  {check.name:<22} {check.value}")
+            if check.advice:
+                echo(f"{'':>5}  {'':<22} -> {check.advice}")
+    if report.verdict == "error":
+        raise typer.Exit(1)
+
+
+def _nothing_yet(dsn: str | None, data_dir: Path | None) -> Report | None:
+    """Return the report of an embedded server that looking would make; None of any other."""
+    from langledger.database.doctor import nothing_yet
+
+    settings = chosen_settings(dsn, data_dir)
+    external = settings.database_url is not None or settings.require_database_url
+    return None if external else nothing_yet(settings.data_dir)
+
+
+def _diagnosed(dsn: str | None, data_dir: Path | None) -> Report:
     from langledger.database.doctor import diagnose
     from langledger.database.opening import keys_of, replica_of
     from langledger.encryption import key_ring
@@ -47,16 +78,7 @@ def doctor(dsn: DatabaseUrl = None, data_dir: DataDir = None, as_json: Json = Fa
             replica_lag=settings.replica_lag,
         )
         schema = settings.db_schema
-        report = with_keys(report, target.dsn, ring, tenant=settings.tenant, schema=schema)
-    if as_json:
-        print_json(report.as_dict())
-    else:
-        for check in report.checks:
-            echo(f"{_MARKS[check.verdict]:>5}  {check.name:<22} {check.value}")
-            if check.advice:
-                echo(f"{'':>5}  {'':<22} -> {check.advice}")
-    if report.verdict == "error":
-        raise typer.Exit(1)
+        return with_keys(report, target.dsn, ring, tenant=settings.tenant, schema=schema)
 
 
 @db.command()

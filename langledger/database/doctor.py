@@ -40,7 +40,7 @@ from langledger.errors import DatabaseError, MigrationError
 if TYPE_CHECKING:  # it imports LangChain, which takes longer than all of this
     from langledger.operations import Row
 
-__all__ = ["Check", "Report", "Verdict", "diagnose", "pooling"]
+__all__ = ["Check", "Report", "Verdict", "diagnose", "nothing_yet", "pooling"]
 
 Pooling: TypeAlias = Literal["none", "session", "transaction"]
 
@@ -110,6 +110,25 @@ def diagnose(
     else:
         checks += [] if replica is None else [_replica(dsn, replica, replica_lag)]
     return Report(checks=tuple(checks))
+
+
+def nothing_yet(data_dir: Path) -> Report | None:
+    """Return what is told of an embedded server that never ran; None where one did.
+
+    Looking at it would make it.
+    """
+    try:
+        if (data_dir / "cluster").exists():
+            return None
+    except OSError:  # starting it says what is wrong
+        return None
+    server = Check(
+        name="server",
+        value=f"embedded, nothing in {data_dir} yet",
+        verdict="warning",
+        advice="run `langledger db upgrade`; so does whatever opens a ledger",
+    )
+    return Report(checks=(*_packages(), server))
 
 
 def pooling(dsn: str) -> Pooling:

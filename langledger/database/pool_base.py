@@ -181,10 +181,15 @@ class PoolBase:
 
     def _explain(self, error: PoolTimeout, seconds: float) -> NoReturn:
         """Say why no connection could be had: the pool knows only that it waited so long."""
+        busy = self._watch.under_way >= self.max_size
         try:
             connections.connect(self.dsn, seconds=seconds).close()
         except DatabaseError as cause:
             raise cause from error
+        if not busy:
+            raise DatabaseUnavailableError(
+                f"PostgreSQL did not take a connection for {seconds:g} s, and does now: try again"
+            ) from error
         raise DatabaseUnavailableError(
             f"all {self.max_size} connections were busy for {seconds:g} s: raise max_size "
             "(LANGLEDGER_POOL_SIZE), or find what holds them"

@@ -63,6 +63,11 @@ class Watch:
         self._asked = self._answered = -math.inf
         self._closing = False
 
+    @property
+    def under_way(self) -> int:
+        """How many statements are."""
+        return len(self._waiting)
+
     def close(self) -> None:
         """End the thread, unless a statement is under way; it is there again for the next one."""
         with self._changed:

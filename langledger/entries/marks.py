@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-__all__ = ["origin_of"]
+__all__ = ["forgotten", "origin_of"]
+
+
+def forgotten(entry_id: int) -> str:
+    """Return the note that takes the place of an entry's text."""
+    return f"[entry {entry_id} was forgotten]"
 
 
 def origin_of(item: Any) -> str | None:

@@ -20,6 +20,7 @@ from langledger.checkpoint.sealed_logs import open_log
 from langledger.database.queries import load_queries
 from langledger.entries import Location
 from langledger.entries.codec import compress, decompress, digest, dump_message, load_message
+from langledger.entries.marks import forgotten
 from langledger.forget.parts import Grave, Part, of_entries
 from langledger.operations import Operation, Query, Row, fetch, fetch_all
 
@@ -61,7 +62,7 @@ def entries_part(
 def note_for(message: BaseMessage, entry_id: int) -> BaseMessage:
     """Return what stands for a message that was forgotten: who spoke, and ids of calls."""
     bare: dict[str, Any] = {
-        "content": f"[entry {entry_id} was forgotten]",
+        "content": forgotten(entry_id),
         "additional_kwargs": {},
         "response_metadata": {},
         "id": None,

@@ -16,6 +16,7 @@ from langledger.entries import Entry
 from langledger.entries.at_hand import is_user_run
 from langledger.entries.codec import storable
 from langledger.entries.compression import compress, decompress
+from langledger.entries.marks import forgotten
 from langledger.recall.analysis import Analysis, analyse, is_whole
 from langledger.recall.dates import terms_of_dates, terms_of_day
 from langledger.recall.metadata import SAID_AT, facts_of
@@ -85,6 +86,7 @@ def units_of_entries(
         clean: Takes secrets out of a text.
     """
     heads = call_heads(entry.message for entry in (*before, *entries))
+    before, entries = _not_forgotten(before), _not_forgotten(entries)
     talk = _Talk()
     # Of those before, no more is read than the newest ones that a short message may continue.
     for entry in [entry for entry in before if _is_talk(entry.message)][-len(_BACK) :]:
@@ -98,6 +100,11 @@ def units_of_entries(
         units += [_unit(entry, part, *row, around) for part, row in enumerate(rows)]
         talk.add(entry, texts)
     return units
+
+
+def _not_forgotten(entries: Sequence[Entry]) -> list[Entry]:
+    """Leave out the notes that stand for what was forgotten: they say nothing to be found."""
+    return [entry for entry in entries if entry.message.text != forgotten(entry.entry_id)]
 
 
 def units_of_texts(texts: Iterable[Text], *, clean: Clean = str) -> list[Unit]:

@@ -48,6 +48,15 @@ def test_doctor_tells_people_and_programs_the_same(call, dsn: str) -> None:
         assert check["value"] in text
 
 
+def test_the_doctor_makes_no_embedded_server(call, open_folder: Path) -> None:
+    folder = open_folder / "data"
+    code, out, _ = call("doctor", "--data-dir", str(folder), "--json")
+    (server,) = (one for one in json.loads(out)["checks"] if one["name"] == "server")
+    assert (code, server["verdict"]) == (0, "warning")
+    assert "langledger db upgrade" in server["advice"]
+    assert not folder.exists()
+
+
 def test_the_embedded_server_runs_for_one_command_only(call, open_folder: Path) -> None:
     code, out, err = call("db", "upgrade", "--data-dir", str(open_folder / "data"))
     assert (code, err) == (0, "")

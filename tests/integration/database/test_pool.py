@@ -14,6 +14,7 @@ import pytest
 from pgvector import HalfVector
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
+from psycopg_pool import PoolTimeout
 
 from langledger.database import AsyncDatabase, Database
 from langledger.database.connection import connect
@@ -172,6 +173,11 @@ def test_a_busy_pool_is_told_from_a_missing_server(dsn: str) -> None:
             with pytest.raises(DatabaseUnavailableError, match="all 1 connections were busy"):
                 database.execute(Batch([COUNT]))
         passing.result()
+
+
+def test_a_server_that_was_away_is_told_from_a_busy_pool(database: Database) -> None:
+    with pytest.raises(DatabaseUnavailableError, match=r"did not take a connection for 0\.5 s"):
+        database._explain(PoolTimeout("none came back in time"), 0.5)
 
 
 def test_writers_that_deadlock_both_succeed(database: Database) -> None:
