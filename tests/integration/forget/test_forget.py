@@ -299,13 +299,13 @@ def test_an_agent_that_still_runs_is_not_disturbed_and_is_named(
 
 
 def test_what_was_read_before_is_not_indexed_after(ledger: Ledger, module_dsn: str) -> None:
-    ledger.append([HumanMessage(SECRET, id="h"), HumanMessage("Good morning.")], thread_id="t")
+    ledger.append([HumanMessage(SECRET, id="h"), HumanMessage("The harbour opens.")], thread_id="t")
     space = ledger._at("t").keys["thread_key"]
     (rows,) = ledger._run(fetch_all(missing_query(ledger.tenant, space)))
     ledger.forget(thread_id="t", entry_ids=1)
     ledger._run(index_page(ledger.tenant, space, rows))
     assert told(module_dsn, "4711", tenant=ledger.tenant) == []
-    assert ledger.recall("morning", thread_id="t")  # and what is still there is
+    assert ledger.recall("harbour", thread_id="t")  # and what is still there is
     assert not ledger.recall("forgotten", thread_id="t")
 
 
