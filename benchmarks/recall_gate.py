@@ -75,6 +75,9 @@ def fitted(found: list[Verdict], *, false: float) -> np.ndarray:
 
     Each set weighs the same, and what is injected falsely as often as ``false`` says.
     """
+    found = [
+        one for one in found if one.confidence
+    ]  # of the rest, such as small talk, a rule tells
     x = np.array([[*one.signals, 1.0] for one in found])
     y = np.array([one.kind == "kept" for one in found], float)
     groups = [(one.name, one.kind == "kept") for one in found]
@@ -97,7 +100,7 @@ def shares(found: list[Verdict], theta: np.ndarray | None = None) -> dict[str, n
 
 
 def _confidence(one: Verdict, theta: np.ndarray | None) -> float:
-    if theta is None:
+    if theta is None or not one.confidence:
         return one.confidence
     return float(1 / (1 + np.exp(-np.dot(theta, [*one.signals, 1.0]))))
 
