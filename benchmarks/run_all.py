@@ -253,7 +253,7 @@ BENCHES = [
     script(
         "store_search",
         "{shared} --data-dir {data} --questions 40 --share 0.15",
-        "{shared} --data-dir {data} --questions 2 --share 0.02 --tenants 5",
+        "{shared} --data-dir {data} --sets kdconv exact --questions 2 --share 0.02 --tenants 5",
     ),
     # The checkpointer, under load and through faults.
     script(

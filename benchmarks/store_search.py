@@ -130,6 +130,9 @@ def kdconv(shared: Path, share: float) -> Case:
     return Case("kdconv", (1, 5, 10), items, asked)
 
 
+SETS = {"kdconv": kdconv, "exact": exact, "longmemeval": longmemeval}
+
+
 def _text(message: Any) -> str:
     content = message["content"]
     if isinstance(content, str):
@@ -223,11 +226,11 @@ def opened(dsn: str, model: Embeddings, dims: int) -> Iterator[list[tuple[str, B
         ]
 
 
-def run(shared: Path, dsn: str, model: Embeddings, most: int, share: float) -> None:
+def run(given: argparse.Namespace, dsn: str, model: Embeddings) -> None:
     with opened(dsn, model, 384) as stores:
-        for case in (make(shared, share) for make in (kdconv, exact, longmemeval)):
+        for case in (SETS[name](given.shared, given.share) for name in given.sets):
             random.Random(1).shuffle(case.asked)
-            case.asked = case.asked[:most]
+            case.asked = case.asked[: given.questions]
             model.embed_documents(case.items)
             for name, store in stores:
                 filled = fill(store, case)
@@ -244,6 +247,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("shared", type=Path)
     parser.add_argument("--data-dir", type=Path, required=True)
+    parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--share", type=float, default=1.0, help="of each data set")
     parser.add_argument("--tenants", type=int, default=400)
@@ -256,13 +260,8 @@ def main() -> None:
         with opened(make_conninfo(server.dsn, dbname="store_made_up"), MadeUp(), 64) as stores:
             filters(stores[1:], arguments.tenants)
             pages(stores[1:])
-        run(
-            arguments.shared,
-            make_conninfo(server.dsn, dbname="store_search"),
-            Remembering(LocalModel()),
-            arguments.questions,
-            arguments.share,
-        )
+        dsn = make_conninfo(server.dsn, dbname="store_search")
+        run(arguments, dsn, Remembering(LocalModel()))
 
 
 if __name__ == "__main__":
