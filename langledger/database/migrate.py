@@ -173,7 +173,11 @@ def apply_missing(
         schema: Holds the tables.
         known: All migrations.
         partitions: To make each large table of; default: as many as the schema has.
+
+    Raises:
+        ConfigurationError: The session would read the migrations otherwise than they are written.
     """
+    connections.check_quoting(connection)
     connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
     missing = _missing(connection, schema, known)
     if missing:

@@ -12,6 +12,7 @@ from psycopg.sql import SQL, Identifier
 from langledger import Ledger
 from langledger.database import AsyncDatabase, Database
 from langledger.database.connection import connect
+from langledger.database.migrate import migrate, status
 from langledger.errors import ConfigurationError
 from langledger.operations import Batch, Query
 
@@ -36,6 +37,13 @@ def test_a_session_that_would_damage_what_is_stored_is_refused(dsn: str, setting
     changed = make_conninfo(dsn, options=f"-c {setting}=off")
     with pytest.raises(ConfigurationError, match=rf"{setting} is off.*RESET {setting}"):
         Ledger.from_conn_string(changed).open()
+
+
+def test_no_schema_is_made_in_such_a_session(empty_dsn: str) -> None:
+    changed = make_conninfo(empty_dsn, options="-c standard_conforming_strings=off")
+    with pytest.raises(ConfigurationError, match="standard_conforming_strings is off"):
+        migrate(changed)
+    assert status(empty_dsn).version == 0
 
 
 async def test_one_that_comes_to_be_so_later_is_refused_too(dsn: str) -> None:
