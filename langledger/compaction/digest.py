@@ -20,6 +20,7 @@ from langledger.compaction.instructions import RulesReader
 from langledger.compaction.names import Names
 from langledger.compaction.sentences import clip, lines_of, one_line, sentences
 from langledger.compaction.transcript import is_request, readable_text, request_text
+from langledger.compaction.worth import is_about_to
 from langledger.entries.at_hand import is_host_command
 
 __all__ = ["Digest", "Memory", "Request"]
@@ -87,7 +88,7 @@ class Digest:
         else:
             self._findings.read(seq, message, following=after)
         self._before = message
-        if self._findings.found.by_key or self._answers.found:
+        if self._findings.tells or self._answers.found:
             self._quiet.clear()
         elif not is_request(message) and message.type not in {"human", "system"}:
             self._quiet.append((seq, message))
@@ -181,7 +182,8 @@ def _shown(findings: Iterable[Finding], covered: Container[int] | None) -> Itera
 def _end_of(seq: int, message: BaseMessage) -> Iterator[Finding]:
     last = next(reversed([*lines_of(readable_text(message))]), "")
     tool = f"Output of {message.name or 'a tool'}"
-    if last:
+    acts = isinstance(message, AIMessage) and bool(message.tool_calls)
+    if last and not (acts and is_about_to(last)):
         who = "The assistant wrote" if message.type == "ai" else tool
         yield Finding(Section.WORK, [seq], who, clip(one_line(last), 200), seq)
 

@@ -7,16 +7,26 @@ a tool cannot ask, allow or forbid anything.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from langledger.compaction.found import LONGEST, SPEAKS_FOR_USER, Finding, Found, Section
+from langledger.compaction.found import LONGEST, SPEAKS_FOR_USER, Finding, Found, Key, Section
 from langledger.compaction.outcomes import Call, calls_of, read_calls, read_result
 from langledger.compaction.sentences import clip, sentences, without_number
 from langledger.compaction.transcript import is_request, readable_text, reasoning_text
-from langledger.compaction.worth import OPEN, gives_reason, is_narration, verdict, worth
+from langledger.compaction.worth import (
+    OPEN,
+    gives_reason,
+    is_about_to,
+    is_narration,
+    verdict,
+    worth,
+)
 
 __all__ = ["FindingsReader"]
 
+_ANNOUNCED = "The assistant announced"
 _MOST_SPARE = 4  # sentences of one message that are told only where there is room
 
 
@@ -33,6 +43,12 @@ class FindingsReader:
     def __init__(self) -> None:
         self.found = Found()
         self._calls: dict[str, Call] = {}
+        self._due: list[Key] = []  # what the assistant was about to do when it last spoke
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is more to tell than what is about to be done."""
+        return len(self.found.by_key) > len(self._due)
 
     def read(self, seq: int, message: BaseMessage, *, following: BaseMessage | None) -> None:
         """Take in the next message.
@@ -44,15 +60,26 @@ class FindingsReader:
         """
         self.found.place += 1
         if isinstance(message, AIMessage):
-            _read_assistant(self.found, seq, message, closes=_closes(message, following))
+            self._due += _read_assistant(
+                self.found, seq, message, closes=_closes(message, following)
+            )
             self._calls.update(calls_of(seq, message))
             read_calls(self.found, seq, message)
         elif isinstance(message, ToolMessage):
+            self._take_back_what_is_done()
             read_result(self.found, seq, message, self._calls.get(message.tool_call_id))
 
     def skip(self) -> None:
         """Pass over a message that is told already."""
         self.found.place += 1
+
+    def _take_back_what_is_done(self) -> None:
+        """Forget what was announced before a result came: it was done then, or given up."""
+        for key in self._due:
+            known = self.found.by_key.get(key)
+            if known is not None and known.label == _ANNOUNCED:
+                del self.found.by_key[key]
+        self._due.clear()
 
 
 def _closes(message: AIMessage, following: BaseMessage | None) -> bool:
@@ -60,7 +87,8 @@ def _closes(message: AIMessage, following: BaseMessage | None) -> bool:
     return not message.tool_calls and (following is None or is_request(following))
 
 
-def _read_assistant(found: Found, seq: int, message: AIMessage, *, closes: bool) -> None:
+def _read_assistant(found: Found, seq: int, message: AIMessage, *, closes: bool) -> Iterator[Key]:
+    """Add what a message says, and yield what of it is only about to be done."""
     said = [
         s
         for s in _sentences(readable_text(message))
@@ -72,9 +100,10 @@ def _read_assistant(found: Found, seq: int, message: AIMessage, *, closes: bool)
     for sentence in said:
         score = worth(without_number(sentence))
         if score >= 1.0 or (sentence in edges and score >= 0.7):
-            _report(found, seq, sentence, score + bonus, late=1.0)
+            yield from _report(found, seq, sentence, score + bonus, late=1.0)
         elif spare < _MOST_SPARE and (value := _spare_worth(sentence, score)) > 0.0:
-            _report(found, seq, sentence, min(0.2 + value / 10 + bonus / 8, 0.8), late=0.1)
+            worth_of_it = min(0.2 + value / 10 + bonus / 8, 0.8)
+            yield from _report(found, seq, sentence, worth_of_it, late=0.1)
             spare += 1
     for sentence in _sentences(reasoning_text(message)):
         score = worth(without_number(sentence)) - 1.0
@@ -82,15 +111,17 @@ def _read_assistant(found: Found, seq: int, message: AIMessage, *, closes: bool)
             found.add(Finding(Section.WORK, [seq], "The assistant reasoned", sentence, score))
 
 
-def _report(found: Found, seq: int, sentence: str, score: float, *, late: float) -> None:
+def _report(found: Found, seq: int, sentence: str, score: float, *, late: float) -> Iterator[Key]:
     section = Section.OPEN if OPEN.search(sentence) else Section.WORK
     said = without_number(sentence)
     judged, good = verdict(said)
-    label = "The assistant announced" if is_narration(said) else "The assistant reported"
-    found.add(
+    label = _ANNOUNCED if is_narration(said) else "The assistant reported"
+    key = found.add(
         Finding(section, [seq], label, sentence, score, good=good, late=late),
         key=f"verdict: {judged}" if judged else "",
     )
+    if section is Section.WORK and is_about_to(said) and not gives_reason(said):
+        yield key
 
 
 def _spare_worth(sentence: str, score: float) -> float:

@@ -28,6 +28,7 @@ _LONGEST_TEXT = 50_000  # characters looked at, of a message
 _LONGEST = 120
 _OWN = 10.0  # what the agent itself wrote counts for so many mentions elsewhere
 _HALF_LIFE = 40  # messages
+_LENGTH = 0.75  # to this power of its characters a name has to be worth more
 _MOST_SEQS = 8
 _MOST_CITED = 3
 _MOST_IN_LINE = 12  # where it cites several entries
@@ -100,7 +101,8 @@ class Names:
         return more
 
     def _rank(self, name: str) -> tuple[float, str]:
-        return -self._seen[name].at(self.place), name
+        # A long path takes the room of five short names, and mostly stands in the state.
+        return -self._seen[name].at(self.place) / len(name) ** _LENGTH, name
 
 
 def names_in(text: str, *, called: bool = False) -> Iterator[str]:
@@ -171,5 +173,5 @@ def _render(grouped: dict[int, list[str]]) -> Iterator[str]:
 
 
 def _line(names: list[str], seqs: list[int]) -> str:
-    quoted = ", ".join(f"`{name}`" for name in names)
-    return f"{_LABEL}{quoted} [{', '.join(f'#{seq}' for seq in seqs)}]"
+    # No name has a blank in it, and marks around each would take a quarter of the room.
+    return f"{_LABEL}{' '.join(names)} [{', '.join(f'#{seq}' for seq in seqs)}]"

@@ -6,23 +6,21 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import HumanMessage, SystemMessage
 
 from langledger.arguments import check_whole, shown
 from langledger.compaction.pairing import Tracked, Unit
+from langledger.compaction.tail import WORTH_CLIPPING, Clip, Sizes, Tail
 from langledger.compaction.triggers import Due, Keep, Measures, Triggers
 from langledger.entries.ranges import Ranges
 from langledger.errors import ConfigurationError
 
 __all__ = ["Choice", "Policy", "Room", "candidates", "is_synthetic", "pinned"]
 
-# A result shorter than this is not worth a reference.
-_WORTH_MASKING = 120
 # At most, as shares of the size that sets off a compaction.
 _AIM, _GAIN, _KEPT = 0.625, 0.07, 0.28
+_TAILS = (1, 0.75, 0.5, 0.25, 0)  # of what is to be kept
 _CLIPS = (16_000, 8_000, 4_000, 2_000, 1_000, 500, 300, 100)
-# What a clip must save at least, so that it is worth its notice.
-_CLIP_GAIN = 100
 _AT_72_PERCENT = Triggers(((("fraction", 0.72),),))
 
 
@@ -144,8 +142,8 @@ class Choice:
     Attributes:
         covered: Leave the view; the summary stands for them.
         masked: Tool results shown as a reference.
-        clipped: Results shown in part: entry id -> most tokens.
-        clip_args: Most tokens of each tool argument in the newest turn, or None.
+        clipped: What is shown in part: entry id -> most tokens of a result, or of each text and
+            each argument of another message.
         newest_whole: The newest turn is shown as it is.
         anew: The summary of what left the view before is written anew, shorter.
         size: Tokens of what stays, the head of summary and state not included.
@@ -154,7 +152,6 @@ class Choice:
     covered: Ranges
     masked: Ranges
     clipped: dict[int, int] = field(default_factory=dict[int, int])
-    clip_args: int | None = None
     newest_whole: bool = True
     anew: bool = False
     size: int
@@ -210,119 +207,28 @@ def candidates(
         units: What is in view now, oldest first.
         keep: Tokens of the tail that stays verbatim.
         shown: Size of a message as it is shown now.
-        clipped: Size of a message with its arguments clipped to so many tokens each.
+        clipped: Size of what was said or called, with each text and argument cut to so many
+            tokens; None: only results are cut.
         typed: Size of a message without what a host added to the user's words; None where it
             added nothing.
         offloaded: Size of a message without its inline media; None where it has none.
         leading: The system messages that open the history; they always stay.
         stub_tokens: Size of a reference.
     """
-    view = _Shown(units, frozenset(leading), frozenset(pinned(units)), shown, typed)
-    yield _mask(units, _Tail.of(units, keep, shown), shown, stub_tokens, offloaded)
-    tails = [_Tail.of(units, size, shown) for size in (keep, keep // 2, keep // 4, 0)]
-    for tail in dict.fromkeys(tails):
+    pins = frozenset(pinned(units))
+    view = _Shown(units, frozenset(leading), pins, Sizes(shown, clipped, pins), typed)
+    tails = [Tail.of(units, int(keep * share), view.sizes) for share in _TAILS]
+    yield _mask(view, tails[0], stub_tokens, offloaded)
+    for tail in {(tail.start, *tail.older.values()): tail for tail in tails}.values():
         yield _summarise(view, tail)
-    for clip in _CLIPS:
-        yield _summarise(view, replace(tails[-1], clip=clip))
-    for clip in (300, 100) if clipped is not None else ():
-        yield _summarise(view, replace(tails[-1], clip=clip, clip_args=clip), clipped)
+    shortest = tails[-1]
+    for most in _CLIPS:
+        yield _summarise(view, replace(shortest, clip=Clip(most)))
+    for most in (300, 100) if clipped is not None else ():
+        yield _summarise(view, replace(shortest, clip=Clip(most, most)))
     if units:
         # Even the newest turn goes: the state tells what it did, its entries hold the rest.
-        yield _summarise(view, replace(tails[-1], start=len(units)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tail:
-    """The newest units, which stay in view.
-
-    The newest turn is what the model has not answered yet: it is shortened last. In the units
-    before it, a result that would fill the tail by itself is clipped instead of ending it.
-
-    Attributes:
-        start: Index of its first unit.
-        newest: Index of the first unit of the newest turn.
-        systems: Most tokens of system messages from before it, the leading ones left out.
-        clip_older: Most tokens of a result before the newest turn.
-        clip: Most tokens of any result, or None.
-        clip_args: Most tokens of each argument of a call, or None.
-    """
-
-    start: int
-    newest: int
-    systems: int
-    clip_older: int
-    clip: int | None = None
-    clip_args: int | None = None
-
-    @classmethod
-    def of(cls, units: Sequence[Unit], keep: int, shown: Callable[[Tracked], int]) -> _Tail:
-        """Return the tail of ``keep`` tokens; the newest turn is in it and not counted."""
-        newest = _newest_turn(units)
-        tail = cls(
-            start=newest,
-            newest=newest,
-            systems=keep // 4,
-            clip_older=max(keep // 4, _WORTH_MASKING),
-        )
-        size = 0
-        for index in range(newest - 1, -1, -1):
-            size += sum(tail.size(member, index, shown(member)) for member in units[index].members)
-            if size > keep:
-                break
-            tail = replace(tail, start=index)
-        return tail
-
-    def limit(self, member: Tracked, index: int) -> int | None:
-        """Return the most tokens a message of unit ``index`` is shown with, or None."""
-        if not isinstance(member.message, ToolMessage):
-            return None
-        limits = [self.clip, self.clip_older if index < self.newest else None]
-        return min((limit for limit in limits if limit is not None), default=None)
-
-    def size(self, member: Tracked, index: int, tokens: int) -> int:
-        """Return the size a message of unit ``index`` is shown with."""
-        limit = self.limit(member, index)
-        return tokens if limit is None or tokens <= limit + _CLIP_GAIN else limit
-
-    @property
-    def newest_whole(self) -> bool:
-        """Whether the newest turn is shown as it is."""
-        return self.start <= self.newest and self.clip is None and self.clip_args is None
-
-
-def _newest_turn(units: Sequence[Unit]) -> int:
-    """Return the index of the first unit that the model has not answered yet.
-
-    That is its last message where it calls tools, else what follows that message.
-    """
-    for index in range(len(units) - 1, -1, -1):
-        if isinstance(units[index].head.message, AIMessage):
-            return index if units[index].is_tool_turn else min(index + 1, len(units) - 1)
-    return max(len(units) - 1, 0)
-
-
-def _mask(
-    units: Sequence[Unit],
-    tail: _Tail,
-    shown: Callable[[Tracked], int],
-    stub_tokens: int,
-    offloaded: Callable[[Tracked], int | None],
-) -> Choice:
-    masked: list[int] = []
-    pins = pinned(units)
-    size = sum(shown(member) for unit in units for member in unit.members)
-    for unit in units[: tail.start]:
-        head = unit.head
-        light = None if head.seq in pins else offloaded(head)
-        if light is not None and (saved := shown(head) - light) > 0:
-            masked.append(head.seq)
-            size -= saved
-        for member in unit.members[1:]:
-            tokens = shown(member)
-            if tokens >= _WORTH_MASKING:
-                masked.append(member.seq)
-                size -= tokens - stub_tokens
-    return Choice(covered=Ranges(), masked=Ranges.of(masked), size=size)
+        yield _summarise(view, replace(shortest, start=len(units)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,54 +238,74 @@ class _Shown:
     units: Sequence[Unit]
     leading: frozenset[int]
     pins: frozenset[int]
-    size: Callable[[Tracked], int]
+    sizes: Sizes
     typed: Callable[[Tracked], int | None]
 
-    def staying(self, tail: _Tail) -> frozenset[int]:
-        """Return what stays of the units before the tail.
+    def fit(self, member: Tracked, index: int, tail: Tail) -> tuple[int, int | None]:
+        """Return a message's size beside a tail, and the limit where it is shown in part."""
+        tokens, most = self.sizes.fit(member, tail.clip_of(index))
+        tight = index < tail.start or tail.clip.results is not None
+        words = self.typed(member) if tight else None
+        return (tokens, most) if words is None or words >= tokens else (words, words)
+
+    def leaving(self, tail: Tail) -> frozenset[int]:
+        """Return the indexes of the units that leave the view.
 
         System messages from later in the history, such as a host's reminders, stay as far as
         there is room for them, the newest first, each text once.
         """
-        stays, texts, room = set(self.leading | self.pins), set[str](), tail.systems
-        for unit in reversed(self.units[: tail.start]):
-            head = unit.head
-            if not isinstance(head.message, SystemMessage) or head.seq in self.leading:
+        leaves, texts, room = set[int](), set[str](), tail.systems
+        for index in range(len(self.units) - 1, -1, -1):
+            head = self.units[index].head
+            stays = head.seq in self.leading or head.seq in self.pins
+            if stays or (index >= tail.start and index not in tail.left_out):
                 continue
-            room -= self.size(head) if head.message.text not in texts else 0
-            if room >= 0 and head.message.text not in texts:
-                stays.add(head.seq)
-            texts.add(head.message.text)
-        return frozenset(stays)
+            if isinstance(head.message, SystemMessage) and index < tail.start:
+                room -= self.sizes.shown(head) if head.message.text not in texts else 0
+                stays = room >= 0 and head.message.text not in texts
+                texts.add(head.message.text)
+            if not stays:
+                leaves.add(index)
+        return frozenset(leaves)
 
 
-def _summarise(
-    view: _Shown, tail: _Tail, with_clipped_args: Callable[[Tracked, int], int] | None = None
+def _mask(
+    view: _Shown, tail: Tail, stub_tokens: int, offloaded: Callable[[Tracked], int | None]
 ) -> Choice:
+    """Show the results from before the tail as references."""
+    masked: list[int] = []
+    size = sum(view.sizes.shown(member) for unit in view.units for member in unit.members)
+    for unit in view.units[: tail.start]:
+        for member in unit.members:
+            tokens = less = view.sizes.shown(member)
+            if member is not unit.head:
+                less = stub_tokens if tokens >= WORTH_CLIPPING else tokens
+            elif member.seq not in view.pins:
+                less = min(offloaded(member) or tokens, tokens)
+            if less < tokens:
+                masked.append(member.seq)
+                size -= tokens - less
+    return Choice(covered=Ranges(), masked=Ranges.of(masked), size=size)
+
+
+def _summarise(view: _Shown, tail: Tail) -> Choice:
     covered: list[int] = []
     clipped: dict[int, int] = {}
     size = 0
-    stays = view.staying(tail)
+    leaving = view.leaving(tail)
     for index, unit in enumerate(view.units):
-        if index < tail.start and unit.head.seq not in stays:
+        if index in leaving:
             covered += [member.seq for member in unit.members]
             continue
         for member in unit.members:
-            whole = view.size(member)
-            tokens = tail.size(member, index, whole)
-            words = view.typed(member) if index < tail.start or tail.clip is not None else None
-            if words is not None:
-                tokens = min(words, whole)
-            if tokens < whole:
-                clipped[member.seq] = tokens
-            elif tail.clip_args is not None and with_clipped_args is not None:
-                tokens = with_clipped_args(member, tail.clip_args)
+            tokens, most = view.fit(member, index, tail)
             size += tokens
+            if most is not None:
+                clipped[member.seq] = most
     return Choice(
         covered=Ranges.of(covered),
         masked=Ranges(),
         clipped=clipped,
-        clip_args=tail.clip_args,
         newest_whole=tail.newest_whole,
         size=size,
     )

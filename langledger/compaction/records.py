@@ -65,7 +65,7 @@ class CompactionReport(BaseModel):
         newly_covered: Those this compaction added.
         kept: Messages of the history that stay in view.
         masked: Tool results shown as a reference.
-        clipped: Results shown in part.
+        clipped: Messages shown in part.
         summary_tokens: Size of the summary.
         state_tokens: Size of the rendered working state.
         recalled_tokens: Size of what recall brought into the view right after it.
@@ -234,7 +234,6 @@ def cut_of(row: Row) -> Cut:
         masked=_ranges(row["masked"]),
         boundary=row["boundary"],
         clipped={int(seq): size for seq, size in view["clipped"].items()},
-        clipped_args={int(seq): size for seq, size in view["clipped_args"].items()},
         summary=view["summary"],
         head=view["head"],
         state=view["state"],
@@ -263,7 +262,6 @@ def pack(cut: Cut) -> bytes:
     # Bytes, not jsonb: text of tools may hold NUL and lone surrogates, which jsonb refuses.
     document = {
         "clipped": cut.clipped,
-        "clipped_args": cut.clipped_args,
         "summary": cut.summary,
         "head": cut.head,
         "state": cut.state,

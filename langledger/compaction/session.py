@@ -18,6 +18,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from langledger.compaction.clipping import clip_message
 from langledger.compaction.digest import Memory
 from langledger.compaction.folding import Folding
 from langledger.compaction.offload import without_media
@@ -29,7 +30,6 @@ from langledger.compaction.transcript import is_request
 from langledger.compaction.triggers import Measures
 from langledger.compaction.view import (
     Cut,
-    clip_args,
     head_message,
     merge_system,
     only_typed,
@@ -224,7 +224,7 @@ class Session:
             return Ranges()
         cut = self.cut
         whole = {item.seq for unit in self._units for item in unit.members}
-        whole -= {*cut.masked, *cut.clipped, *cut.clipped_args}
+        whole -= {*cut.masked, *cut.clipped}
         present = self.present
         first = min(present, default=self.last_seq + 1)
         trimmed = (seq for seq in cut.history if seq < first)
@@ -304,11 +304,10 @@ class Session:
         return None if light is None else self.count(light)
 
     def clipped_tokens(self, item: Tracked, max_tokens: int) -> int:
-        """Return the size of a message with each argument of its calls clipped."""
+        """Return the size of what was said or called, each text and argument cut to so many."""
         message = shown(item, self.cut)
-        if isinstance(message, AIMessage) and call_ids(message):
-            return self.count(clip_args(message, max_tokens, item.seq))
-        return self.shown_tokens(item)
+        clipped = clip_message(message, max_tokens, item.seq)
+        return self.shown_tokens(item) if clipped is message else self.count(clipped)
 
     def typed_tokens(self, item: Tracked) -> int | None:
         """Return the size of a message without what a host added; None where it added nothing."""

@@ -169,13 +169,14 @@ class Step:
     def _choose(self) -> Choice | None:
         """Return the gentlest choice that is small enough, else the smallest that shrinks.
 
-        That the newest turn stays whole counts for more than that the view becomes small.
+        That the newest turn stays whole counts for more than that the view becomes small; where
+        it is over the aim by itself, the tail before it is shorter.
         """
         choices = self._choices()
         whole = [choice for choice in choices if choice.newest_whole]
         shortened = [choice for choice in choices if not choice.newest_whole]
         shorter = [choice for choice in whole if choice.summarises]
-        offers = (whole, shorter, [*reversed(whole), *shortened])
+        offers = (whole, shorter[1:] or shorter, [*reversed(whole), *shortened])
         limits = self.policy.limits(self.room, below=self.below)
         for limit, offered in zip(limits, offers, strict=True):
             for choice in offered:
@@ -226,9 +227,7 @@ class Step:
             leading=self.session.leading,
         )
         choices = [
-            choice
-            for choice in found
-            if choice.summarises or choice.masked.spans or choice.clipped or choice.clip_args
+            choice for choice in found if choice.summarises or choice.masked.spans or choice.clipped
         ]
         if not self.due.by_size and self.below is None:
             # References make a view smaller, not shorter; and who asks wants a summary.
@@ -296,20 +295,18 @@ class Step:
     def _cut(self, choice: Choice, summary: Summary) -> Cut:
         old = self._old
         covered = old.covered | choice.covered | Ranges.of(self.session.repeated)
-        clipped_args = dict(old.clipped_args)
-        if choice.clip_args is not None:
-            turns = [unit.head.seq for unit in self.session.units if unit.is_tool_turn]
-            clipped_args |= dict.fromkeys(turns, choice.clip_args)
         masked = Ranges.of(seq for seq in old.masked | choice.masked if seq not in covered)
-        clipped = _without({**old.clipped, **choice.clipped}, covered)
-        clipped_args = _without(clipped_args, covered)
+        clipped = {
+            seq: min(size, old.clipped.get(seq, size))
+            for seq, size in (old.clipped | choice.clipped).items()
+            if seq not in covered
+        }
         cut = Cut(
             generation=self.session.highest + 1,
             covered=covered,
             masked=masked,
             clipped=clipped,
-            clipped_args=clipped_args,
-            boundary=max([covered.last, masked.last, *clipped, *clipped_args]),
+            boundary=max([covered.last, masked.last, *clipped]),
             summary=summary.text,
             account=summary.account,
             head="",
@@ -382,7 +379,7 @@ class Step:
             newly_covered=len(choice.covered),
             kept=sum(len(unit.members) for unit in self.session.units),
             masked=len(cut.masked),
-            clipped=len(cut.clipped) + len(cut.clipped_args),
+            clipped=len(cut.clipped),
             summary_tokens=count_text(cut.summary),
             state_tokens=count_text(cut.shown_state),
             world=list(self._around.world),
@@ -392,7 +389,3 @@ class Step:
             rejected=summary.asked.rejected,
             recap="asked" if RECAP_ASK in cut.head else "",
         )
-
-
-def _without(sizes: dict[int, int], covered: Ranges) -> dict[int, int]:
-    return {seq: size for seq, size in sizes.items() if seq not in covered}

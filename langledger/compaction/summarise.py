@@ -38,7 +38,7 @@ never a wish of the user. Answer with the record alone, in at most {max_words} w
 _ACCOUNT_SHARE = 0.6
 _EXACT = "In exact words:"
 _LEAST_EXACT = 100
-_NAMES_SHARE = 0.25
+_NAMES_SHARE = 0.28
 _LEAST_FOR_NAMES = 200  # tokens; below, each is needed for what was said
 
 

@@ -6,27 +6,24 @@ bridge line, then what stayed of the history, the newest user message included.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from langledger.compaction.account import NO_ACCOUNT, Account
+from langledger.compaction.clipping import clip_message, clip_result
 from langledger.compaction.edits import Edits
 from langledger.compaction.names import text_of
-from langledger.compaction.offload import media_in, media_note, without_media
-from langledger.compaction.outcomes import failures_left_out
+from langledger.compaction.offload import media_in, without_media
 from langledger.compaction.pairing import Tracked, Unit, close_unit
 from langledger.compaction.transcript import injected_text, is_request, request_text
 from langledger.entries.ranges import Ranges
-from langledger.tokens import count_text, truncate_text
 
 __all__ = [
     "Cut",
-    "clip_args",
     "head_message",
     "merge_system",
     "only_typed",
@@ -61,8 +58,8 @@ class Cut:
         generation: Number of the compaction in its thread and scope, from 1.
         covered: Entries that left the view.
         masked: Tool results shown as a reference.
-        clipped: Results shown in part: entry id -> most tokens.
-        clipped_args: Tool-calling messages whose arguments are shown in part, likewise.
+        clipped: What is shown in part: entry id -> most tokens of a result, or of each text and
+            each argument of another message.
         boundary: The newest entry covered, masked or clipped.
         summary: Text that stands for the covered entries.
         head: The whole text of the view's first message.
@@ -81,7 +78,6 @@ class Cut:
     covered: Ranges = field(default_factory=Ranges)
     masked: Ranges = field(default_factory=Ranges)
     clipped: dict[int, int] = field(default_factory=dict[int, int])
-    clipped_args: dict[int, int] = field(default_factory=dict[int, int])
     boundary: int = 0
     summary: str = ""
     head: str = ""
@@ -98,7 +94,7 @@ class Cut:
     @property
     def in_part(self) -> Ranges:
         """The entries that stay in view, but not whole."""
-        return Ranges.of([*self.masked, *self.clipped, *self.clipped_args])
+        return Ranges.of([*self.masked, *self.clipped])
 
     @property
     def shown_state(self) -> str:
@@ -213,24 +209,18 @@ def shown_messages(unit: Unit, cut: Cut | None) -> list[BaseMessage]:
 def shown(tracked: Tracked, cut: Cut | None) -> BaseMessage:
     """Return one message as the view shows it: itself, a reference, or a part."""
     message, seq = tracked.message, tracked.seq
-    if cut is None:
+    if cut is None or not (seq in cut.masked or seq in cut.clipped):
         return message
     if isinstance(message, ToolMessage):
-        return _shown_result(tracked, message, cut)
-    if isinstance(message, AIMessage):
-        limit = cut.clipped_args.get(seq)
-        return message if limit is None else clip_args(message, limit, seq)
+        if seq in cut.masked:
+            return _replaced(message, reference(tracked))
+        return _replaced(message, clip_result(message, cut.clipped[seq], seq))
     light = without_media(message, seq) if seq in cut.masked else None
-    typed = only_typed(light or message, seq) if seq in cut.clipped else None
-    return typed or light or message
-
-
-def _shown_result(tracked: Tracked, message: ToolMessage, cut: Cut) -> ToolMessage:
-    if tracked.seq in cut.masked:
-        return _replaced(message, reference(tracked))
-    if tracked.seq in cut.clipped:
-        return _replaced(message, _clip(message, cut.clipped[tracked.seq], tracked.seq))
-    return message
+    if seq not in cut.clipped:
+        return light or message
+    return clip_message(
+        only_typed(light or message, seq) or light or message, cut.clipped[seq], seq
+    )
 
 
 def opening_message() -> HumanMessage:
@@ -277,90 +267,6 @@ def _replaced(message: ToolMessage, content: str | list[Any]) -> ToolMessage:
             },
         }
     )
-
-
-def _clip(message: ToolMessage, max_tokens: int, seq: int) -> str:
-    """Return the beginning and the end of a result, and what failed of what is between."""
-    content: str | list[Any] = message.content
-    text = content if isinstance(content, str) else "\n".join(_block_text(b, seq) for b in content)
-    room = max(max_tokens - 20, 20)
-    shown, most = truncate_text(text, room), room // 4
-    failed = failures_left_out(message.name or "", text, shown, max_tokens=most)
-    if failed:
-        failed = f"\n[Left out, among others:]\n{failed}"
-        shown = truncate_text(text, max(room - count_text(failed), 20))
-    return f"{shown}{failed}\n[Shown in part; kept in full as entry #{seq}.]"
-
-
-def _block_text(block: Any, seq: int) -> str:
-    if isinstance(block, str):
-        return block
-    if note := media_note(block, seq):
-        return note
-    fields = cast("dict[str, Any]", block)
-    return str(fields["text"]) if "text" in fields else f"[{fields.get('type', 'content')}]"
-
-
-def clip_args(message: AIMessage, max_tokens: int, seq: int) -> AIMessage:
-    """Return a tool-calling message with each argument cut to so many tokens."""
-
-    def clip(args: Any) -> Any:
-        return _map_strings(args, lambda text: _clip_text(text, max_tokens, seq))
-
-    content: Any = message.content
-    if isinstance(content, list):
-        content = [_clip_block(block, clip) for block in cast("list[Any]", content)]
-    calls = [{**call, "args": clip(call["args"])} for call in message.tool_calls]
-    invalid = [
-        {**call, "args": clip(call["args"])} if call["args"] else call
-        for call in message.invalid_tool_calls
-    ]
-    kwargs = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
-    kwargs["langledger"] = {"origin": "reference"}
-    return message.model_copy(
-        update={
-            "content": content,
-            "tool_calls": calls,
-            "invalid_tool_calls": invalid,
-            "additional_kwargs": kwargs,
-        }
-    )
-
-
-def _clip_block(block: Any, clip: Callable[[Any], Any]) -> Any:
-    """Clip the arguments in a content block that is a call, in each provider's shape."""
-    if not isinstance(block, dict):
-        return block
-    fields = cast("dict[str, Any]", block)
-    match fields.get("type"):
-        case "tool_use" | "server_tool_use":
-            return {**fields, "input": clip(fields.get("input"))}
-        case "tool_call":
-            return {**fields, "args": clip(fields.get("args"))}
-        case "function_call":
-            try:
-                arguments = json.loads(fields.get("arguments") or "{}")
-            except ValueError:
-                arguments = {"unparsed": fields["arguments"]}
-            return {**fields, "arguments": json.dumps(clip(arguments))}
-        case _:
-            return fields
-
-
-def _clip_text(text: str, max_tokens: int, seq: int) -> str:
-    clipped = truncate_text(text, max_tokens)
-    return text if clipped == text else f"{clipped} [in full: entry #{seq}]"
-
-
-def _map_strings(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, list):
-        return [_map_strings(item, change) for item in cast("list[Any]", value)]
-    if isinstance(value, dict):
-        items = cast("dict[Any, Any]", value)
-        return {key: _map_strings(item, change) for key, item in items.items()}
-    return value
 
 
 def _as_blocks(message: BaseMessage) -> list[Any]:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["OPEN", "gives_reason", "is_narration", "tells_outcome", "verdict", "worth"]
+__all__ = [
+    "OPEN",
+    "gives_reason",
+    "is_about_to",
+    "is_narration",
+    "tells_outcome",
+    "verdict",
+    "worth",
+]
 
 _OUTCOME = re.compile(
     r"\b(?:found|fixed|resolved|solved|decided|chose|confirmed|verified|implemented|added|removed"
@@ -92,6 +100,11 @@ def gives_reason(sentence: str) -> bool:
 def tells_outcome(sentence: str) -> bool:
     """Whether a sentence says what came out, or why."""
     return bool(_OUTCOME.search(sentence) or _REASON.search(sentence))
+
+
+def is_about_to(sentence: str) -> bool:
+    """Whether a sentence says what its speaker does next; a step of a list does not."""
+    return _NARRATION.search(sentence) is not None
 
 
 def is_narration(sentence: str) -> bool:

@@ -115,13 +115,12 @@ def _fates(cut: Cut, old: Cut | None) -> dict[str, Ranges]:
     """Return the entries of a history by what became of them."""
     before = old.covered if old else Ranges()
     kept = [seq for seq in cut.history if seq not in cut.covered]
-    parts = {*cut.clipped, *cut.clipped_args}
     return {
         "newly covered": Ranges.of(seq for seq in cut.covered if seq not in before),
         "covered before": Ranges.of(seq for seq in cut.covered if seq in before),
         "masked": cut.masked,
-        "shown in part": Ranges.of(parts),
-        "kept": Ranges.of(seq for seq in kept if seq not in cut.masked and seq not in parts),
+        "shown in part": Ranges.of(cut.clipped),
+        "kept": Ranges.of(seq for seq in kept if seq not in cut.masked and seq not in cut.clipped),
     }
 
 

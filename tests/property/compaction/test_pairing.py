@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from langledger.compaction.pairing import Tracked, close_unit, units_of
-from langledger.compaction.policy import candidates, pinned
+from langledger.compaction.policy import Choice, candidates, pinned
 from langledger.compaction.session import Session
 from langledger.compaction.validity import provider_problems
 from langledger.compaction.view import Cut, render_head
@@ -56,7 +58,7 @@ def test_a_view_is_valid_before_any_compaction(messages: list[BaseMessage]) -> N
 def test_a_view_is_valid_after_every_choice(messages: list[BaseMessage], keep: int) -> None:
     session = session_of(messages)
     newest = [m for m in [m for m in messages if isinstance(m, HumanMessage)][-1:] if m.content]
-    for choice in candidates(session.units, keep=keep, shown=session.shown_tokens):
+    for choice in _choices(session, keep):
         compacted = session_of(messages)
         compacted.adopt(_cut(choice, session))
         view = compacted.view(None)
@@ -70,7 +72,7 @@ def test_a_view_is_valid_after_every_choice(messages: list[BaseMessage], keep: i
 def test_signed_thinking_in_the_open_turn_stays(messages: list[BaseMessage], keep: int) -> None:
     session = session_of(messages)
     last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
-    for choice in candidates(session.units, keep=keep, shown=session.shown_tokens):
+    for choice in _choices(session, keep):
         compacted = session_of(messages)
         compacted.adopt(_cut(choice, session))
         shown = [m for m in compacted.view(None).messages if last is not None and m.id == last.id]
@@ -113,18 +115,23 @@ def test_the_newest_typed_message_is_pinned(messages: list[BaseMessage]) -> None
     assert typed[-1] in pins
 
 
-def _cut(choice, session: Session) -> Cut:
-    turns = [
-        u.head.seq for u in session.units if u.is_tool_turn and u.head.seq not in choice.covered
-    ]
-    args = dict.fromkeys(turns, choice.clip_args) if choice.clip_args else {}
+def _choices(session: Session, keep: int) -> Iterator[Choice]:
+    return candidates(
+        session.units,
+        keep=keep,
+        shown=session.shown_tokens,
+        clipped=session.clipped_tokens,
+        typed=session.typed_tokens,
+    )
+
+
+def _cut(choice: Choice, session: Session) -> Cut:
     return Cut(
         generation=1,
         covered=choice.covered,
         masked=choice.masked,
         clipped=choice.clipped,
-        clipped_args=args,
-        boundary=max([choice.covered.last, choice.masked.last, *choice.clipped, *args]),
+        boundary=max([choice.covered.last, choice.masked.last, *choice.clipped]),
         summary="s",
         head=render_head(summary="s", state="", can_look_up=False),
         state={},

@@ -84,6 +84,30 @@ def test_more_requests_than_room_keep_the_first_and_the_newest():
     )
 
 
+# --- what was about to be done ----------------------------------------------------------------
+
+
+def test_what_was_announced_before_a_result_came_is_not_told():
+    """It was done then, or given up; of what is to come the last word is told."""
+    read = call("read", path="parser.py")
+    read.content = "Now let me see whether the 12 tests passed in `src/parser.py` or failed."
+    text = summary(
+        HumanMessage("Mend the parser."),
+        read,
+        result("def parse(): ..."),
+        AIMessage("I'll see whether the 14 tests passed in `src/rows.py` or failed."),
+    )
+    assert "src/parser.py" not in text
+    assert "The assistant announced: I'll see whether the 14" in text
+
+
+def test_a_reason_that_was_given_with_an_announcement_stays():
+    mend = call("edit", path="src/pool.py")
+    mend.content = "Let me close the pool first because the test hangs on it. Step by step now."
+    text = summary(HumanMessage("Mend it."), mend, result("ok"))
+    assert "because the test hangs" in text
+
+
 # --- what was done and found -------------------------------------------------------------------
 
 
