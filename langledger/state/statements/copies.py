@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 __all__ = ["without_copies"]
 
@@ -50,7 +51,10 @@ _OWN = re.compile(
     r"|规则|规范|约定|遵守|遵循|按照|要求|原则|记住|记下|注意",
     re.IGNORECASE,
 )
-_HEAD = re.compile(r"(?:^|(?<=[.!?。！？]))[^\n:：.!?。！？]{1,160}(?::(?=\s|$)|：)")
+_COLON = re.compile(r":(?=\s|$)|：")
+_STOP = re.compile(r"[:：.!?。！？]")
+_LONGEST_HEAD = 160  # characters
+_HEADS = 20  # of a line; one with more is no prose
 _CODE_NEXT = re.compile(
     r"(?<!\bdo )\b(?:this|that|these|code|file|test|snippet|function|example|here|it)\s*:\s*\Z",
     re.IGNORECASE,
@@ -68,6 +72,8 @@ def without_copies(text: str) -> str:
     On the line of its head such a text ends with the paragraph. Below it, it ends with the list or
     at the line across that it begins with, else at the next heading or with the message.
     """
+    if _COLON.search(text) is None:
+        return text
     lines, kept, at = text.split("\n"), list[str](), 0
     while at < len(lines):
         line = lines[at]
@@ -83,11 +89,13 @@ def without_copies(text: str) -> str:
 
 def _head_end(line: str) -> int:
     """Return where the words end that hand a text of others over; 0 where a line has none."""
-    for found in _HEAD.finditer(line):
-        head, last = found[0][:-1], not line[found.end() :].strip()
+    for colon in islice(_COLON.finditer(line), _HEADS):
+        before = line[max(0, colon.start() - _LONGEST_HEAD) : colon.start()]
+        head = _STOP.split(before)[-1]
+        last = not line[colon.end() :].strip()
         copied = _COPIED.search(head) or (_PRINTED_HERE.search(head) and not last)
         if _EDITED.search(head) or (copied and not _OWN.search(head)):
-            return found.end()
+            return colon.end()
     return 0
 
 
