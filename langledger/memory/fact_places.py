@@ -22,6 +22,7 @@ _EVER = re.compile(
 _NOT = re.compile(r"^never |^(?:千万|不要|别)+", re.IGNORECASE)
 _GAPS = re.compile(r"[ -]")
 _PREFERS = re.compile(r"\bprefer (?P<value>[^,.;!?]+)", re.IGNORECASE)
+_WHERE = re.compile(r"\b(?:for|in|on|at|with|when|while|as)\b", re.IGNORECASE)
 _VALUE_WORDS = 3
 
 
@@ -105,7 +106,7 @@ def _vies(fact: Fact, one: KnownFact) -> bool:
 
 
 def _preferred(text: str) -> str:
-    """Return what a preference names, where that is a thing in few words; else nothing."""
+    """Return what a preference names, where that is a thing in few words, for whatever; else ""."""
     found = _PREFERS.search(text)
     value = found["value"].strip() if found else ""
-    return value if len(value.split()) <= _VALUE_WORDS else ""
+    return value if len(value.split()) <= _VALUE_WORDS and not _WHERE.search(value) else ""

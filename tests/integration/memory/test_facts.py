@@ -137,6 +137,10 @@ DIALOGUES = [
     (["Never push to main.", "Always push to main."], ["Always push to main"]),
     (["Never push to main.", "You can push to main again."], []),
     (["I prefer tabs.", "I love tea.", "I prefer spaces."], ["I love tea", "I prefer spaces"]),
+    (
+        ["I prefer JSON for tests.", "I prefer YAML in CI."],
+        ["I prefer JSON for tests", "I prefer YAML in CI"],
+    ),
     (["I prefer tea.", "Actually, I prefer coffee."], ["Actually, I prefer coffee"]),
     (["I prefer tabs.", "Actually, I prefer tea."], ["Actually, I prefer tea", "I prefer tabs"]),
     (["我叫小明。", "忘掉这个"], []),
