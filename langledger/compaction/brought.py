@@ -46,10 +46,16 @@ class Brought:
         return asdict(self)
 
 
-def brought_message(seq: int, body: str) -> HumanMessage:
-    """Return the message that shows what was brought before the user's message ``seq``."""
+def brought_message(seq: int, body: str, *, seen: int = 0) -> HumanMessage:
+    """Return the message that shows what was brought before the user's message ``seq``.
+
+    Args:
+        seq: The message.
+        body: What was brought.
+        seen: The newest entry of the history then.
+    """
     return HumanMessage(
         f"{_OPENING}\n{recalled_mark(body)}",
         id=f"langledger-recalled-{seq}",
-        additional_kwargs={"langledger": {"origin": "recalled"}, RECALLED: True},
+        additional_kwargs={"langledger": {"origin": "recalled", "seen": seen}, RECALLED: True},
     )

@@ -118,7 +118,8 @@ def view_for(
     )
     found = [entry_of(location.thread_id, row) for row in reversed(rows[:limit])]
     tracked = [Tracked(e.entry_id, e.message, e.tokens or count_message(e.message)) for e in found]
-    brought = yield from read_brought(location)
+    here = Ranges.of(item.seq for item in tracked)
+    brought = yield from read_brought(location, here | cut.history if cut else here)
     recap = _recap(cut, tracked, redactor or Redactor())
     messages = [*_messages(tracked, cut, brought, recap)]
     return ViewedCall(answer=answer, cut=cut, messages=messages, left_out=len(rows) > limit)

@@ -72,10 +72,10 @@ UNION ALL
  WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s)
 UNION ALL
 (SELECT NULL, NULL, NULL, NULL, NULL, array_agg(s.seq)
- FROM unnest(%(brought)s::bigint[]) AS s (seq)
+ FROM unnest(%(brought)s::bigint[], %(brought_seen)s::bigint[]) AS s (seq, seen)
  WHERE NOT EXISTS (SELECT FROM {schema}.brought b
                    WHERE b.tenant = %(tenant)s AND b.thread_key = %(thread_key)s
-                     AND b.scope = %(scope)s AND b.seq = s.seq)
+                     AND b.scope = %(scope)s AND b.seq = s.seq AND b.seen = s.seen)
  HAVING count(*) > 0)
 
 -- name: ask
@@ -158,17 +158,15 @@ ORDER BY seq DESC
 LIMIT 1
 
 -- name: brought
-SELECT seq, body FROM {schema}.brought
+SELECT DISTINCT ON (seq) seq, seen, body FROM {schema}.brought
 WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s
+  AND %(history)s::int8multirange @> seen
+ORDER BY seq, seen DESC
 
 -- name: bring
-INSERT INTO {schema}.brought (tenant, thread_key, scope, seq, body)
-VALUES (%(tenant)s, %(thread_key)s, %(scope)s, %(seq)s, %(body)s)
-ON CONFLICT (tenant, thread_key, scope, seq) DO UPDATE SET body = excluded.body
-
--- name: unbring
-DELETE FROM {schema}.brought
-WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND scope = %(scope)s AND seq = %(seq)s
+INSERT INTO {schema}.brought (tenant, thread_key, scope, seq, seen, body)
+VALUES (%(tenant)s, %(thread_key)s, %(scope)s, %(seq)s, %(seen)s, %(body)s)
+ON CONFLICT (tenant, thread_key, scope, seq, seen) DO UPDATE SET body = excluded.body
 
 -- name: cut_for
 -- The compaction that the call which this entry answered was made with; null: the next call.

@@ -85,7 +85,7 @@ class Recaller:
 
     def restore(self, call: ModelCall, session: Session) -> Operation[None]:
         """Show a session that was opened anew what was brought into it before."""
-        session.show_brought((yield from read_brought(call.location)))
+        session.show_brought((yield from read_brought(call.location, session.history)))
 
     def bring(
         self, call: ModelCall, session: Session, prepared: Prepared, measure: Callable[[], Prepared]
@@ -270,10 +270,12 @@ class Recaller:
 
     def _keep(self, call: ModelCall, session: Session, seq: int, text: str) -> Operation[None]:
         body = storable(text)
+        seen = session.last_seq
         if body or seq in session.brought:
-            yield from keep_brought(call.location, seq, body)
+            yield from keep_brought(call.location, seq, body, seen=seen)
         others = {n: message for n, message in session.brought.items() if n != seq}
-        session.show_brought(others | ({seq: brought_message(seq, body)} if body else {}))
+        now = {seq: brought_message(seq, body, seen=seen)} if body else {}
+        session.show_brought(others | now)
 
 
 def not_recalled(error: Exception, message: int) -> Brought:
@@ -298,19 +300,37 @@ def _with_recalled(
     return report
 
 
-def read_brought(location: Location) -> Operation[dict[int, BaseMessage]]:
-    """Return what was brought in a thread, by the user's message it is shown before."""
-    rows = yield from fetch(_queries["brought"], **location.keys, scope=location.scope)
-    return {row["seq"]: brought_message(row["seq"], row["body"]) for row in rows}
+def read_brought(location: Location, history: Ranges) -> Operation[dict[int, BaseMessage]]:
+    """Return what was brought in a history, by the user's message it is shown before.
+
+    Args:
+        location: The thread, and the agent within it.
+        history: The entries: what was brought in another course of the thread is not shown.
+    """
+    rows = yield from fetch(
+        _queries["brought"],
+        **location.keys,
+        scope=location.scope,
+        history=multirange(history),
+    )
+    return {
+        row["seq"]: brought_message(row["seq"], row["body"], seen=row["seen"])
+        for row in rows
+        if row["body"]
+    }
 
 
-def keep_brought(location: Location, seq: int, body: str) -> Operation[None]:
-    """Keep what is shown before a user's message; nothing, where the body is empty."""
-    place = {**location.keys, "scope": location.scope, "seq": seq}
-    if body:
-        yield from fetch(_queries["bring"], **place, body=Content(BROUGHT, body))
-    else:
-        yield from fetch(_queries["unbring"], **place)
+def keep_brought(location: Location, seq: int, body: str, *, seen: int) -> Operation[None]:
+    """Keep what is shown before a user's message; nothing, where the body is empty.
+
+    Args:
+        location: The thread, and the agent within it.
+        seq: The message.
+        body: What was brought.
+        seen: The newest entry of the history, to which it belongs.
+    """
+    place = {**location.keys, "scope": location.scope, "seq": seq, "seen": seen}
+    yield from fetch(_queries["bring"], **place, body=Content(BROUGHT, body))
 
 
 def _shown_beside(session: Session, seq: int) -> str:

@@ -5,10 +5,11 @@ What was asked is a row, so that any process may ask and any may do it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langchain.tools import ToolRuntime
+from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
 from langledger.database.queries import load_queries
@@ -87,15 +88,23 @@ class News(NamedTuple):
     forgotten: frozenset[int]
 
 
-def news_query(location: Location, *, known: int, brought: Iterable[int] = ()) -> Query:
+def news_query(
+    location: Location, *, known: int, brought: Mapping[int, BaseMessage] | None = None
+) -> Query:
     """Return the statement that reads what others did or asked for.
 
     Args:
         location: The thread and agent.
         known: Generation of the newest compaction that the caller knows.
-        brought: Messages before which the caller shows what was recalled.
+        brought: What was recalled and is shown, by the message it stands before.
     """
-    about = {"scope": location.scope, "known": known, "brought": list(brought)}
+    shown = brought or {}
+    about = {
+        "scope": location.scope,
+        "known": known,
+        "brought": list(shown),
+        "brought_seen": [one.additional_kwargs["langledger"]["seen"] for one in shown.values()],
+    }
     return Query(_queries["news"], {**location.keys, **about})
 
 

@@ -220,13 +220,11 @@ class Session:
         What was trimmed off its beginning is among them; what was taken out between others is
         not, for whoever did that does not want it back.
         """
-        if self.cut is None:
+        if (cut := self.cut) is None:
             return Ranges()
-        cut = self.cut
         whole = {item.seq for unit in self._units for item in unit.members}
         whole -= {*cut.masked, *cut.clipped}
-        present = self.present
-        first = min(present, default=self.last_seq + 1)
+        first = min(present := self.present, default=self.last_seq + 1)
         trimmed = (seq for seq in cut.history if seq < first)
         return Ranges.of(seq for seq in {*trimmed, *present} if seq not in whole)
 
@@ -271,6 +269,12 @@ class Session:
     def present(self) -> list[int]:
         """The entries of the history, system messages left out."""
         return [item.seq for item in self.tracked if not isinstance(item.message, SystemMessage)]
+
+    @property
+    def history(self) -> Ranges:
+        """The entries of the history, with those that left the host's messages when compacted."""
+        left = self.cut.history if self.cut else Ranges()
+        return left | Ranges.of(item.seq for item in self.tracked)
 
     @property
     def last_seq(self) -> int:

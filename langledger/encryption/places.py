@@ -92,7 +92,7 @@ DRAFT_REPORT = Place(
 PIN_TEXT = Place(10, "pin", "text", (_THREAD, "digest"), carries=("digest",))
 PIN_SAID_BY = Place(11, "pin", "said_by", (_THREAD, "digest"))
 SUMMARY = Place(12, "summary_cache", "summary", ("digest",))
-BROUGHT = Place(13, "brought", "body", (_THREAD, "scope", "seq"))
+BROUGHT = Place(13, "brought", "body", (_THREAD, "scope", "seq", "seen"))
 STATE_EVENT = Place(14, "state_event", "body", (_THREAD, "scope", "event_id"))
 STATE_FOLD = Place(15, "state_fold", "body", (_THREAD, "scope", "seen"))
 STATE_WHAT = Place(16, "state_record", "what", _RECORD, carries=("record_id",))

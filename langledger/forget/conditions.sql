@@ -54,9 +54,6 @@ t.thread_key = ANY(%(thread_keys)s::uuid[]) AND t.seq = ANY(%(seqs)s::bigint[])
 -- Made when the first of them was there.
 t.thread_key = ANY(%(thread_keys)s::uuid[]) AND t.seen >= %(first)s
 
--- name: shown_since_entries
-t.thread_key = ANY(%(thread_keys)s::uuid[]) AND t.seq >= %(first)s
-
 -- name: from_entries
 t.thread_key = ANY(%(thread_keys)s::uuid[]) AND t.sources && %(seqs)s::bigint[]
 

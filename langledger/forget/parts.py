@@ -166,7 +166,7 @@ def of_entries(tenant: str, thread_id: str, grave: Grave, *, user_id: str | None
     shown = SQL(_conditions["quoting_items"]).format(condition=facts)
     doomed: dict[str, SQL | Composed] = {
         "summary_cache": _of("with_threads"),
-        "brought": _either(_of("shown_since_entries"), shown),
+        "brought": _either(_of("since_entries"), shown),
         "store_unit": SQL(_conditions["units_of_items"]).format(condition=facts),
         "store_item": facts,
         **dict.fromkeys(_SPACE_TABLES[:-1], _of("in_spaces")),

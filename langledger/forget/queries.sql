@@ -197,10 +197,10 @@ WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
 ORDER BY scope, task_id, kind, record_id
 
 -- name: export_recalled
-SELECT scope, seq, seq AS entry_id, body AS text
+SELECT scope, seq, seq AS entry_id, seen, body AS text
 FROM {schema}.brought
-WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s
-ORDER BY scope, seq
+WHERE tenant = %(tenant)s AND thread_key = %(thread_key)s AND body <> ''
+ORDER BY scope, seq, seen
 
 -- name: export_items
 SELECT i.namespace, i.key, i.value, i.created_at, i.updated_at, i.expires_at

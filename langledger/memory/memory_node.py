@@ -110,7 +110,7 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
         shown: dict[int, BaseMessage] = {}
         try:
             if self._output_key is not None:
-                shown = yield from read_brought(call.location)
+                shown = yield from read_brought(call.location, Ranges.of(entry_ids))
                 if self._recall and call.messages and is_request(call.messages[-1]):
                     shown |= yield from self._recalled(call, entry_ids)
             yield from self._learn(call, entry_ids)
@@ -139,8 +139,8 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
         announce_recall(brought, stream_writer())
         if not text:
             return {}
-        yield from keep_brought(call.location, seq, text)
-        return {seq: brought_message(seq, text)}
+        yield from keep_brought(call.location, seq, text, seen=seq)
+        return {seq: brought_message(seq, text, seen=seq)}
 
     def _learn(self, call: ModelCall, entry_ids: Sequence[int]) -> Operation[None]:
         """Keep what the user said of themselves in the last turn that was answered."""

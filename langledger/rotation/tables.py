@@ -172,7 +172,7 @@ TABLES = (
         hashed={"digest": lambda row: Named(row["digest"])},
     ),
     Table("summary_cache", ("digest",), (p.SUMMARY,)),
-    Table("brought", (*_THREAD, "seq"), (p.BROUGHT,)),
+    Table("brought", (*_THREAD, "seq", "seen"), (p.BROUGHT,)),
     Table("state_event", (*_THREAD, "number"), (p.STATE_EVENT,)),
     Table("state_fold", (*_THREAD, "seen"), (p.STATE_FOLD,)),
     Table(

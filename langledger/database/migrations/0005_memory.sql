@@ -44,12 +44,15 @@ CREATE FUNCTION store_inner_product(a halfvec, b text) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN -(a <#> b::halfvec);
 
 -- What was recalled for a user's message and shown before it, so that every process shows the same.
+-- A compaction looks anew: what is shown is the last that was brought in the history at hand, which
+-- a fork from before has not; nothing, where its body is empty.
 CREATE TABLE brought (
     tenant      text   NOT NULL,
     thread_key  uuid   NOT NULL,
     scope       text   NOT NULL,
     seq         bigint NOT NULL,  -- the user's message
+    seen        bigint NOT NULL,  -- the newest entry of the history then
     body        text   NOT NULL,
-    PRIMARY KEY (tenant, thread_key, scope, seq),
+    PRIMARY KEY (tenant, thread_key, scope, seq, seen),
     FOREIGN KEY (tenant, thread_key) REFERENCES thread ON DELETE CASCADE
 );

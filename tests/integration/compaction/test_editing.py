@@ -24,12 +24,16 @@ def question(n: int) -> HumanMessage:
     return HumanMessage(f"What was the weather on day {n}? " + "Tell me all. " * 20)
 
 
-def talk(turns: int = 10) -> list[Any]:
+def days(first: int, last: int) -> list[Any]:
     said: list[Any] = []
-    for turn in range(turns):
-        said.append(question(turn))
-        said.append(AIMessage(f"On day {turn} it rained. " + "The wind was weak. " * 40))
-    return [*said, HumanMessage("And today?", id="newest")]
+    for day in range(first, last + 1):
+        said.append(question(day))
+        said.append(AIMessage(f"On day {day} it rained. " + "The wind was weak. " * 40))
+    return said
+
+
+def talk() -> list[Any]:
+    return [*days(0, 9), HumanMessage("And today?", id="newest")]
 
 
 def agent_with(ledger: Any, model: ScriptedModel, saver: Any = None, **options: Any) -> Any:
@@ -79,7 +83,7 @@ async def test_the_same_awaited(async_ledger: AsyncLedger) -> None:
     await async_ledger.edit_summary("t", 1, MINE)
     assert await async_ledger.summary("t") == MINE
     await async_ledger.compact("t")
-    await agent.ainvoke({"messages": [question(50)]}, CONFIG)
+    await agent.ainvoke({"messages": [*days(40, 42), question(43)]}, CONFIG)
     assert MINE in model.sent[1][0].content
     assert [r.reason for r in await async_ledger.compactions("t")][1:] == ["edited", "asked"]
 
@@ -198,7 +202,7 @@ def test_the_command_line_asks_shows_and_edits(ledger: Ledger, module_dsn: str) 
         "summary": MINE,
     }
     assert json.loads(langledger("compact", "t", "--json").stdout)["asked"] is True
-    agent.invoke({"messages": [question(40)]}, CONFIG)
+    agent.invoke({"messages": [*days(40, 42), question(43)]}, CONFIG)
     assert [r.reason for r in ledger.compactions("t")][1:] == ["edited", "asked"]
     assert MINE in model.sent[1][0].content
     for wrong in (("summary", "nobody"), ("compact", "nobody"), ("summary", "t", "--edit", "/no")):

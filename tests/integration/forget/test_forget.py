@@ -17,10 +17,12 @@ from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from langledger import AsyncLedger, Ledger
+from langledger.compaction.recalled import keep_brought
 from langledger.database import AsyncDatabase
+from langledger.entries import Location
 from langledger.errors import ConfigurationError
 from langledger.forget.parts import TENANT_TABLES, THREAD_TABLES
-from langledger.operations import fetch_all
+from langledger.operations import fetch_all, run
 from langledger.recall.index import index_page, missing_query
 from tests.support.lived import config, live
 from tests.support.scripted import ScriptedModel
@@ -374,3 +376,21 @@ async def test_awaited_it_is_the_same(module_dsn: str, ledger: Ledger) -> None:
 
 def _fields(receipt: Any) -> dict[str, Any]:
     return {name: getattr(receipt, name) for name in receipt.__dataclass_fields__}
+
+
+def test_what_was_recalled_before_an_older_message_goes_with_its_entry(
+    ledger: Ledger, module_dsn: str
+) -> None:
+    """After a compaction recall stands before the user's newest message, which may be the first."""
+    said = [
+        HumanMessage("Look after it."),
+        AIMessage("The gate's code is zanzibar."),
+        HumanMessage("Good."),
+    ]
+    first, told_it, last = ledger.append(said, thread_id="gate").entry_ids
+    recalled = f"#{told_it} (ai): The gate's code is zanzibar."
+    location = Location(ledger.tenant, "gate")
+    run(keep_brought(location, first, recalled, seen=last), ledger.executor)
+    assert "brought" in told(module_dsn, "zanzibar", tenant=ledger.tenant)
+    ledger.forget(thread_id="gate", entry_ids=[told_it])
+    assert told(module_dsn, "zanzibar", tenant=ledger.tenant) == []
