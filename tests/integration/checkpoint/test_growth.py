@@ -22,6 +22,10 @@ _SIZES = """
 SELECT sum(pg_column_size(refs)) AS refs, sum(octet_length(log)) AS log FROM {schema}.checkpoint
 """
 
+# What grew with the length of a thread would be five times as much in the third twenty turns as in
+# the first. How entries of one step interleave, and so how many ranges name them, is by chance.
+_SAME = 2.0
+
 _ROWS_READ = """
 SELECT sum(idx_tup_read)::int AS n FROM pg_stat_user_indexes
 WHERE relname IN ('entry', 'checkpoint')
@@ -72,7 +76,7 @@ def test_a_turn_takes_the_same_at_any_length(
         sizes += rows(_SIZES)
     for what in ("refs", "log"):
         grown = [after[what] - before[what] for before, after in pairwise(sizes)]
-        assert grown[2] < 1.2 * grown[0], f"{what} grew by {grown} bytes each 20 turns"
+        assert grown[2] < _SAME * grown[0], f"{what} grew by {grown} bytes each 20 turns"
 
 
 @pytest.mark.parametrize("serde", [None, Own()], ids=["open", "opaque"])
@@ -87,7 +91,7 @@ def test_a_dict_that_gains_a_key_a_step_takes_the_same_at_any_length(
         if n % 50 == 0:
             sizes.append(rows(_SIZES)[0]["log"])
     grown = [after - before for before, after in pairwise(sizes)]
-    assert max(grown) < 1.5 * grown[0], f"log grew by {grown} bytes each 50 steps"
+    assert max(grown) < _SAME * grown[0], f"log grew by {grown} bytes each 50 steps"
 
     saver.prune(["thread"])  # and with it what only the other checkpoints were made of
     saver.copy_thread("thread", "copy")
@@ -110,7 +114,7 @@ def test_a_turn_reads_the_same_rows_at_any_length(dsn: str) -> None:
             database.execute(Batch([Query("SELECT pg_stat_force_next_flush()")]))
             read += [row["n"] for row in database.execute(Batch([Query(_ROWS_READ)]))[0]]
         grown = [after - before for before, after in pairwise(read)]
-        assert 0 < grown[2] < 1.2 * grown[0], f"rows read each 20 turns: {grown}"
+        assert 0 < grown[2] < _SAME * grown[0], f"rows read each 20 turns: {grown}"
 
 
 def test_values_outlive_pruning_and_a_copy_goes_on_from_them(
